@@ -206,6 +206,9 @@ impl Router {
         if program.tracking != self.program.tracking {
             self.v4.connections.clear();
         }
+        if !program.v6.flows_as(&self.program.v6) {
+            self.v6.neighbours.forget_rewrites();
+        }
         self.v6.connections.configure(program.connection_settings);
         if program.v6.tracking != self.program.v6.tracking {
             self.v6.connections.clear();
@@ -241,6 +244,7 @@ impl Router {
         let same_trees = self.program.trees.stand_as(&change.program.trees);
         if change.interfaces || !same_rules || !same_trees {
             self.v4.neighbours.forget_rewrites();
+            self.v6.neighbours.forget_rewrites();
             self.learnt.ingresses.forget();
         }
         let same_dhcp = Arc::ptr_eq(&self.program.dhcp, &change.program.dhcp);

@@ -20,7 +20,7 @@ use crate::flow::{self, Cost, Hop, Resume, Unkept};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::ip::family::Family;
-use crate::ip::neighbour::{NeighbourId, Neighbours, Request, Waiting};
+use crate::ip::neighbour::{NeighbourId, Neighbours, Request, Status, Waiting};
 use crate::ip::route::Target;
 use crate::ip::{address, arp};
 use crate::packet::{ConnectionState, Ends, Packet, View};
@@ -321,6 +321,17 @@ impl Router {
         refreshed(neighbours, id, links, &self.program, &mut self.learnt)
     }
 
+    /// The same of IPv6's.
+    pub(crate) fn refresh6(&mut self, id: NeighbourId) -> bool {
+        let (neighbours, links) = (&mut self.v6.neighbours, &self.link);
+        let is_fresh = refreshed(neighbours, id, links, &self.program, &mut self.learnt);
+        // Another router may have said that the link takes less.
+        let rewrite = &mut neighbours.rewrites_mut()[id.index()];
+        let own = self.program.interface(rewrite.interface).mtu;
+        rewrite.mtu = self.program.v6.mtu(rewrite.interface, own);
+        is_fresh
+    }
+
     pub(crate) fn send_arp_request(&mut self, now: Moment, request: Request) {
         let mac = self.program.interface(request.interface).mac;
         let Some(own) =
@@ -348,6 +359,18 @@ impl Router {
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
         if !waiting.fasttrack {
             self.stats.paths.ipv4_fast_path.add(ip_len.into());
+        }
+        let len = bytes.len();
+        self.count_fast_in(waiting.ingress, len);
+    }
+
+    /// The same of IPv6.
+    pub(crate) fn count_fast_path6(&mut self, waiting: &Waiting) {
+        let bytes = self.io.slab.bytes(&waiting.frame);
+        let l3 = usize::from(waiting.l3);
+        let ip_len = 40 + u64::from(u16::from_be_bytes([bytes[l3 + 4], bytes[l3 + 5]]));
+        if !waiting.fasttrack {
+            self.stats.paths.ipv6_fast_path.add(ip_len);
         }
         let len = bytes.len();
         self.count_fast_in(waiting.ingress, len);
@@ -473,6 +496,10 @@ fn refreshed<F: Family>(
     learnt: &mut Learnt,
 ) -> bool {
     let Some(mac) = neighbours.mac(id) else { return false };
+    // RFC 4861 §7.3.3: who is not sure is asked once it is used, which the slow path sees to.
+    if F::LINGERS && neighbours.status(id) == Status::Stale {
+        return false;
+    }
     let rewrite = &mut neighbours.rewrites_mut()[id.index()];
     rewrite.is_fresh(&links.hosts)
         || rewrite.resolve(program, &links.hosts, &mut learnt.egresses, mac)

@@ -599,7 +599,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         r.at(Step::IpsecPolicy);
     }
     record_route::note(r, &mut p, hop.interface);
-    let kept = record(r, now, &p, hop, queues);
+    let kept = record::<u32>(r, now, &p, hop, queues);
     r.tell(|| Event::Kept(kept));
     if p.fasttrack && p.fast {
         r.stats.paths.ipv4_fasttrack.add(p.ip_len.into());

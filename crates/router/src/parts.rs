@@ -19,7 +19,7 @@ use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::{Connections, New};
 use crate::firewall::log::Log;
 use crate::firewall::mark::Mark;
-use crate::flow::{Resume, radius};
+use crate::flow::{Hop, Resume, radius};
 use crate::interface::InterfaceId;
 use crate::interface::bonding;
 use crate::interface::bridge::hosts::Hosts;
@@ -36,12 +36,12 @@ use crate::ip::family::Family;
 use crate::ip::fragment::{Collected, Fragment, Reassembly};
 use crate::ip::gateway::{Gateway, Probe};
 use crate::ip::icmp::RateLimit;
-use crate::ip::neighbour::Neighbours;
+use crate::ip::neighbour::{NeighbourId, Neighbours};
 use crate::ip::route::Routes;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::program::{BridgeAt, PortInfo, WayOut};
-use crate::recipe::Recipes;
+use crate::recipe::{Edits, Recipes};
 use crate::router::Router;
 use crate::trace::Trace;
 use port::{Batch, Frame, Pool, PortCounters, Slab};
@@ -162,6 +162,16 @@ pub(crate) trait Stacked: Family {
     fn connections(r: &Router) -> &Connections<Self>;
     /// The same, to be written to.
     fn connections_mut(r: &mut Router) -> &mut Connections<Self>;
+    /// The neighbours.
+    fn neighbours(r: &Router) -> &Neighbours<Self>;
+    /// The neighbour that a hop leads to, if it is known.
+    fn neighbour_of(r: &mut Router, hop: Hop<Self>) -> Option<NeighbourId>;
+    /// Makes sure that a neighbour's rewrite leads where a frame would go now; whether it has one.
+    fn refresh(r: &mut Router, id: NeighbourId) -> bool;
+    /// What was written of a packet's header.
+    fn edits(r: &Router, p: &Packet) -> Edits;
+    /// The length of its header without options or extensions.
+    const HEADER: u16;
     /// Whether its connections are tracked.
     fn is_tracking(r: &Router) -> bool;
     /// A packet's tuple.
@@ -182,6 +192,27 @@ impl Stacked for u32 {
     fn connections_mut(r: &mut Router) -> &mut Connections {
         &mut r.v4.connections
     }
+
+    #[inline(always)]
+    fn neighbours(r: &Router) -> &Neighbours {
+        &r.v4.neighbours
+    }
+
+    #[inline]
+    fn neighbour_of(r: &mut Router, hop: Hop) -> Option<NeighbourId> {
+        r.neighbour(hop)
+    }
+
+    #[inline]
+    fn refresh(r: &mut Router, id: NeighbourId) -> bool {
+        r.refresh(id)
+    }
+
+    fn edits(r: &Router, p: &Packet) -> Edits {
+        Edits::of(p.trace.edited, r.ip_header(p))
+    }
+
+    const HEADER: u16 = 20;
 
     #[inline(always)]
     fn is_tracking(r: &Router) -> bool {
@@ -213,6 +244,27 @@ impl Stacked for u128 {
     fn connections_mut(r: &mut Router) -> &mut Connections<u128> {
         &mut r.v6.connections
     }
+
+    #[inline(always)]
+    fn neighbours(r: &Router) -> &Neighbours<u128> {
+        &r.v6.neighbours
+    }
+
+    #[inline]
+    fn neighbour_of(r: &mut Router, hop: Hop<u128>) -> Option<NeighbourId> {
+        r.v6.neighbours.find(hop.interface, hop.address)
+    }
+
+    #[inline]
+    fn refresh(r: &mut Router, id: NeighbourId) -> bool {
+        r.refresh6(id)
+    }
+
+    fn edits(r: &Router, p: &Packet) -> Edits {
+        Edits::of6(p.trace.edited, r.ip_start(p))
+    }
+
+    const HEADER: u16 = 40;
 
     #[inline(always)]
     fn is_tracking(r: &Router) -> bool {
@@ -366,6 +418,10 @@ pub struct PathCounts {
     pub ipv4_fast_path: Count,
     /// `ipv4-fasttrack-packets`, `-bytes`.
     pub ipv4_fasttrack: Count,
+    /// `ipv6-fast-path-packets`, `-bytes`.
+    pub ipv6_fast_path: Count,
+    /// `ipv6-fasttrack-packets`, `-bytes`.
+    pub ipv6_fasttrack: Count,
     /// Packets of any kind that a recipe carried (ours; RouterOS has no word for it).
     pub replayed: u64,
     /// `bridge-fast-path-packets`, `-bytes`; bytes are L2 without FCS.

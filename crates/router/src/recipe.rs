@@ -69,6 +69,29 @@ impl Edits {
         }
     }
 
+    /// The same of IPv6.
+    pub(crate) fn of6(edited: Edited, ip: &[u8]) -> Edits {
+        Edits {
+            ttl: edited.ttl.then(|| ip[7]),
+            dscp: edited.dscp.then(|| (ip[0] << 4 | ip[1] >> 4) >> 2),
+            clear_df: false,
+            any: edited != Edited::default(),
+        }
+    }
+
+    /// Writes them into a header of IPv6.
+    #[inline(never)]
+    pub(crate) fn write6(&self, ip: &mut [u8]) {
+        if let Some(limit) = self.ttl {
+            ip[7] = limit;
+        }
+        if let Some(dscp) = self.dscp {
+            let ecn = ip[1] >> 4 & 3;
+            ip[0] = 0x60 | dscp >> 2;
+            ip[1] = (dscp << 2 | ecn) << 4 | ip[1] & 0xf;
+        }
+    }
+
     /// Writes them into a header without options, and its checksum.
     #[inline(never)]
     pub(crate) fn write(&self, ip: &mut [u8]) {

@@ -13,7 +13,6 @@ use crate::compiler::Compiler;
 use crate::counter::Count;
 use crate::discard::Discards;
 use crate::fast;
-use crate::firewall::address_list::dynamic::Entry;
 use crate::firewall::connection::Connections;
 use crate::firewall::matcher::hours::Clock;
 use crate::firewall::state::RuleState;
@@ -34,6 +33,7 @@ use port::record::Direction;
 use port::{Batch, Pool, Port, Slab};
 use std::hash::RandomState;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::{Ipv4Prefix, Moment};
 
 /// `max-entries` of the connection table; memory is taken as it is used.
@@ -353,13 +353,21 @@ impl Router {
         &self.v4.neighbours
     }
 
+    /// Those of IPv6.
+    pub fn neighbours6(&self) -> &Neighbours<u128> {
+        &self.v6.neighbours
+    }
+
     /// The entries of address lists that are not configured: list, addresses, and the time left.
     pub fn list_entries(&self, now: Moment) -> Vec<String> {
-        let entry = |entry: &Entry| match entry.left {
-            Some(left) => format!("{} {} {}s", entry.list, entry.address, left.as_secs()),
-            None => format!("{} {}", entry.list, entry.address),
+        let line = |list: &str, address: String, left: Option<Duration>| match left {
+            Some(left) => format!("{list} {address} {}s", left.as_secs()),
+            None => format!("{list} {address}"),
         };
-        self.rules.lists.entries(now).iter().map(entry).collect()
+        let v4 = self.rules.lists.entries(now).into_iter();
+        let v4 = v4.map(|entry| line(entry.list, entry.address.to_string(), entry.left));
+        let v6 = self.rules.lists6.entries(now).into_iter();
+        v4.chain(v6.map(|entry| line(entry.list, entry.address.to_string(), entry.left))).collect()
     }
 
     /// Takes over what interfaces have come to know, and sends what they have to say then.

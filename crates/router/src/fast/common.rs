@@ -46,6 +46,10 @@ pub(super) struct Came {
 }
 
 impl Came {
+    /// By nothing that is known.
+    pub(super) const UNKNOWN: Came =
+        Came { l3: UNTAGGED as u8, in_session: false, ingress: IngressId::NONE };
+
     /// By an ingress, with the IP header at `l3`.
     #[inline(always)]
     pub(super) fn by(known: &Ingress, l3: usize) -> Came {

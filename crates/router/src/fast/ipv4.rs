@@ -9,7 +9,7 @@ use super::common::{
     self, Came, Common, IN_SESSION, IN_TAGGED_SESSION, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED,
 };
 use super::passed::Passed;
-use super::{Left, decrement_ttl, put_header};
+use super::{Left, decrement_ttl, ipv6, put_header};
 use crate::counter::Count;
 use crate::flow::{self, is_martian_source, is_own_source};
 use crate::interface::InterfaceId;
@@ -83,6 +83,9 @@ fn receive_at<const HEADER: usize>(
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
     let (mut forwarding, mut passed) = (Forwarding::default(), Passed::default());
     if dst[..n].contains(&0) {
+        if ipv6::are_in(&r.io.slab, batch) {
+            return ipv6::receive(r, now, port, batch);
+        }
         let mut others = [came; Batch::CAPACITY];
         look_again(r, port, &mut dst, &mut others, batch);
         r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);

@@ -3,7 +3,8 @@
 //! ```text
 //!  batch of one port ─┬─ ipv4    nothing to ask but the FIB: look up, rewrite, out
 //!                     ├─ bridge  nothing to ask but the hosts, and what the filter said before
-//!                     └─ replay  a recipe per flow: what its first packet went through
+//!                     ├─ replay  a recipe per flow: what its first packet went through
+//!                     └─ ipv6    either of these, of batches with IPv6 among them
 //!   whatever does not fit ─► flow::physical_in, at its place in the batch, so order is kept
 //! ```
 //!
@@ -16,6 +17,8 @@ mod bridge;
 mod common;
 // Routing when there is nothing to ask but the FIB.
 mod ipv4;
+// Both families, where there is IPv6 among a batch.
+mod ipv6;
 // What was counted on the way, for interfaces above ports.
 mod passed;
 // Replaying recipes: a flow's packets after its first ones.
@@ -28,6 +31,7 @@ pub(crate) mod verdicts;
 use crate::flow;
 use crate::interface::InterfaceId;
 use crate::interface::rewrite::Rewrite;
+use crate::ip::family::Family;
 use crate::router::Router;
 use crate::tool::profile::Facility;
 use port::{Batch, Frame, Slab};
@@ -96,7 +100,7 @@ fn has_ports(ip: &[u8; 40], total: usize) -> bool {
 /// # Panics
 /// If there is no headroom for it: there is for more than a rewrite holds.
 #[inline(always)]
-fn put_header(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Rewrite) {
+fn put_header<A: Family>(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Rewrite<A>) {
     let len = rewrite.len();
     if len == l3 {
         // As long as what was there: most often both are known to the compiler.
@@ -121,18 +125,22 @@ fn put_header(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Rewrite) {
 
 /// Writes a header of any length, and into PPPoE's how long the packet behind it is, where the frame ends.
 #[inline(always)]
-fn put_any(slab: &Slab, frame: &mut Frame, rewrite: &Rewrite) {
+fn put_any<A: Family>(slab: &Slab, frame: &mut Frame, rewrite: &Rewrite<A>) {
     let len = rewrite.len();
     match len {
         22 => put(slab, frame, rewrite.bytes::<22>()),
         _ => slab.bytes_mut(frame)[..len].copy_from_slice(rewrite.header()),
     }
     if rewrite.is_in_session()
-        && let Some([length @ .., _, _, _, _, a, b]) =
-            slab.bytes_mut(frame).get_mut(len - 4..).and_then(|rest| rest.first_chunk_mut::<8>())
+        && let Some(&mut [ref mut first, ref mut second, _, _, version, _, a, b, c, d]) =
+            slab.bytes_mut(frame).get_mut(len - 4..).and_then(|rest| rest.first_chunk_mut::<10>())
     {
-        let ip_len = u16::from_be_bytes([*a, *b]);
-        length.copy_from_slice(&ip_len.saturating_add(2).to_be_bytes());
+        // IPv6's header does not count itself.
+        let ip_len = match version >> 4 {
+            6 => u16::from_be_bytes([c, d]).saturating_add(40),
+            _ => u16::from_be_bytes([a, b]),
+        };
+        [*first, *second] = ip_len.saturating_add(2).to_be_bytes();
         frame.truncate(len + usize::from(ip_len));
     }
 }

@@ -15,7 +15,7 @@ use super::common::{
 };
 use super::passed::Passed;
 use super::revalidate::revalidate;
-use super::{decrement_ttl, has_ports, put_header};
+use super::{decrement_ttl, has_ports, ipv6, put_header};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
 use crate::firewall::mark::Mark;
 use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
@@ -96,6 +96,9 @@ fn receive_at<const PROFILED: bool, const HEADER: usize>(
     let came = common.came;
     let mut passed = Passed::default();
     if !are_all {
+        if ipv6::are_in(&r.io.slab, batch) {
+            return ipv6::receive(r, now, port, batch);
+        }
         let mut others = [came; Batch::CAPACITY];
         look_again(r, port, &mut plain, &mut others, batch);
         find_flows(r, &mut plain[..n]);

@@ -10,6 +10,7 @@ use super::menu;
 use super::nat::Nat;
 use super::raw::{self, Raw};
 use crate::compiler::Compiling;
+use crate::counter::Count;
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::ip::facilities::ROUTE;
@@ -161,6 +162,7 @@ pub(crate) static MANGLE6: Facility = Facility {
     remark: |status, item| {
         Some(status.router.program.v6.mangle.as_ref()?.invalid(item.id)?.to_string())
     },
+    rows: Rows::Few(|status| dummy_rules6(status, &mangle::DUMMIES)),
     commands: &[
         (&facility::reset(&firewall6::MANGLE), reset_rules),
         (&facility::reset_all(&firewall6::MANGLE), reset_rules),
@@ -181,8 +183,11 @@ pub(crate) static FILTER6: Facility = Facility {
     remark: |status, item| {
         let filter = status.router.program.v6.filter.as_ref()?;
         let why = filter.invalid(item.id).map(ToString::to_string);
-        why.or_else(|| shadow(filter.shadowed_by(item.id)?, 0))
+        why.or_else(|| {
+            shadow(filter.shadowed_by(item.id)?, dummy_rules6(status, &["forward"]).len())
+        })
     },
+    rows: Rows::Few(|status| dummy_rules6(status, &["forward"])),
     commands: &[
         (&facility::reset(&firewall6::FILTER), reset_rules),
         (&facility::reset_all(&firewall6::FILTER), reset_rules),
@@ -227,10 +232,20 @@ pub(crate) fn reset_rules(
 
 /// In front of all rules while a connection is fasttracked, one for each of these chains.
 fn dummy_rules(status: &RouterStatus, chains: &[&str]) -> Vec<Item> {
-    if status.router.v4.connections.fasttracked() == 0 {
+    let fasttracked = status.router.v4.connections.fasttracked();
+    dummies_of(fasttracked, status.router.stats.paths.ipv4_fasttrack, chains)
+}
+
+/// The same of IPv6.
+fn dummy_rules6(status: &RouterStatus, chains: &[&str]) -> Vec<Item> {
+    let fasttracked = status.router.v6.connections.fasttracked();
+    dummies_of(fasttracked, status.router.stats.paths.ipv6_fasttrack, chains)
+}
+
+fn dummies_of(fasttracked: usize, count: Count, chains: &[&str]) -> Vec<Item> {
+    if fasttracked == 0 {
         return Vec::new();
     }
-    let count = status.router.stats.paths.ipv4_fasttrack;
     let rule = |(id, chain): (u32, &&str)| {
         let mut rule = filter::dummy_rule(ItemId(id), chain);
         rule.values.insert("bytes", number(count.bytes));

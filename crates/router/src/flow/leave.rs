@@ -14,9 +14,10 @@ use crate::ip::neighbour::{Waiting, Want};
 use crate::ip::route::Target;
 use crate::ip::rule::{self, Decision as Decided, Query};
 use crate::packet::{ConnectionState, Packet};
+use crate::parts::Stacked;
 use crate::program::Kind;
 use crate::queue::Path;
-use crate::recipe::{Edits, Way};
+use crate::recipe::Way;
 use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
@@ -112,15 +113,15 @@ pub(crate) enum Unkept {
 
 /// Keeps what the packet went through as its flow's recipe, if the next one would go the same way;
 /// else says why not.
-pub(super) fn record(
+pub(super) fn record<F: Stacked>(
     r: &mut Router,
     now: Moment,
     p: &Packet,
-    hop: Hop,
+    hop: Hop<F>,
     queues: Path,
 ) -> Result<(), Unkept> {
     let plain = matches!(p.layers.protocol, protocol::TCP | protocol::UDP)
-        && p.layers.l4 == p.layers.l3 + 20
+        && p.layers.l4 == p.layers.l3 + F::HEADER
         && p.layers.l3 == 14
         && !p.layers.fragment
         && p.rest.is_empty()
@@ -141,24 +142,24 @@ pub(super) fn record(
         return Err(Unkept::Tunnel);
     }
     let flow = match p.flow {
-        Some(flow) if p.fasttrack || r.v4.connections.is_settled(flow) => flow,
-        None if !r.program.tracking || p.notrack => r.untracked_flow::<u32>(now, p)?,
+        Some(flow) if p.fasttrack || F::connections(r).is_settled(flow) => flow,
+        None if !F::is_tracking(r) || p.notrack => r.untracked_flow::<F>(now, p)?,
         _ => return Err(Unkept::Unsettled),
     };
     // What a FastTracked connection sends by the regular way is counted apart, and the next packet
     // most likely takes the other way.
-    if Connections::<u32>::fasttrack_allows(r.v4.connections.flow(flow)) && !p.fasttrack {
+    if Connections::<F>::fasttrack_allows(F::connections(r).flow(flow)) && !p.fasttrack {
         return Err(Unkept::Fasttrack);
     }
     // The next packet would find another mark than this one did.
-    if !p.fasttrack && r.v4.connections.mark_of(flow) != p.connection_mark {
+    if !p.fasttrack && F::connections(r).mark_of(flow) != p.connection_mark {
         return Err(Unkept::Marked);
     }
-    let neighbour = r.neighbour(hop);
-    let Some(neighbour) = neighbour.filter(|&id| r.v4.neighbours.mac(id).is_some()) else {
+    let neighbour = F::neighbour_of(r, hop);
+    let Some(neighbour) = neighbour.filter(|&id| F::neighbours(r).mac(id).is_some()) else {
         return Err(Unkept::Neighbour);
     };
-    if !r.refresh(neighbour) {
+    if !F::refresh(r, neighbour) {
         let filtered = r.program.has_bridge_output();
         return Err(if filtered { Unkept::BridgeFilter } else { Unkept::Flooded });
     }
@@ -169,12 +170,12 @@ pub(super) fn record(
         queues,
         fasttrack: p.fasttrack,
         fast: p.fast,
-        edits: Edits::of(p.trace.edited, r.ip_header(p)),
+        edits: F::edits(r, p),
         marks: p.marks,
     };
     let number = r.learnt.recipes.number(way, &p.trace);
     let generation = r.learnt.recipes.generation();
-    let flow = r.v4.connections.flow_mut(flow);
+    let flow = F::connections_mut(r).flow_mut(flow);
     (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
     Ok(())
 }

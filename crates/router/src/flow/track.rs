@@ -114,9 +114,7 @@ pub(super) fn confirm<F: Stacked>(
         r.tell(|| Event::Entered(entered));
         flow = Some(entered);
     }
-    if F::ETHERTYPE != ETHERTYPE_IPV4 {
-        p.flow = flow;
-    } else if let Some(flow) = flow {
+    if let Some(flow) = flow.filter(|_| F::ETHERTYPE == ETHERTYPE_IPV4) {
         help::heed(r, now, p, flow);
     }
     Ok(())

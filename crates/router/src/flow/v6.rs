@@ -17,13 +17,14 @@ mod rules;
 // The router's own programs, and what it says about packets it could not forward.
 mod local;
 
-use super::leave::{Hop, in_depth};
+use super::leave::{Hop, in_depth, record};
 use super::link_out;
 use super::mangle::{mangle6, raw6};
 use super::track::{confirm, fasttracked, reassemble, track};
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
 use crate::firewall::mangle::MangleChain;
+use crate::firewall::mark::Mark;
 use crate::firewall::raw::RawChain;
 use crate::interface::InterfaceId;
 use crate::ip::family::ports_of;
@@ -32,6 +33,7 @@ use crate::ip::route::Target;
 use crate::ipv6::icmp::Error;
 use crate::packet::{Ends, Packet};
 use crate::program::Kind;
+use crate::queue::Path;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
@@ -208,8 +210,17 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
     if let Err(why) = confirm::<u128>(r, now, &mut p) {
         return r.discard(p, why);
     }
+    // Whoever sends by way of the router what is on the link is told so, each time anew.
+    if hop.interface != p.in_interface {
+        let kept = record::<u128>(r, now, &p, hop, Path::NONE);
+        r.tell(|| Event::Kept(kept));
+    }
+    if p.fasttrack && p.fast {
+        r.stats.paths.ipv6_fasttrack.add(p.ip_len.into());
+        r.count_fast_in(p.ingress, p.frame.len());
+    }
     let (in_interface, ingress, l3) = (p.in_interface, p.ingress, p.layers.l3);
-    let (fast, fasttrack, depth, mark) = (false, false, r.link.depth, p.marks.packet);
+    let (fast, fasttrack, depth, mark) = (p.fast, p.fasttrack, r.link.depth, p.marks.packet);
     r.recycle(p.trace);
     let rest = p.rest.into_iter().map(|piece| (piece.frame, piece.layers.l3));
     for (frame, l3) in std::iter::once((p.frame, l3)).chain(rest) {
@@ -306,26 +317,37 @@ fn next_hop(target: &Target<u128>, ends: Ends) -> Hop<u128> {
 }
 
 /// Writes the Ethernet header and sends, or lets the frame wait until the neighbour has answered.
-fn to_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Waiting) {
+fn to_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, waiting: Waiting) {
+    // Trees on the interfaces below look at it.
+    r.io.mark = waiting.mark;
+    find_neighbour(r, now, hop, waiting);
+    r.io.mark = Mark::NONE;
+}
+
+fn find_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Waiting) {
     let session = matches!(r.program.interface(hop.interface).kind, Kind::Session(_));
     let carried = session || !r.program.is_point_to_point(hop.interface);
     if !r.program.runs(hop.interface) || !carried {
         return r.discard_frame(waiting.frame, Discard::InterfaceDown);
     }
     let group = Ipv6Addr::from(hop.address);
+    let is_group = group.is_multicast();
     let mac = if session {
         // There is one other end, whatever its address.
         MacAddr::default()
-    } else if group.is_multicast() {
+    } else if is_group {
         group_mac(group)
     } else {
         match r.v6.neighbours.want(now, hop.interface, hop.address) {
             Want::Ready(id) => {
+                r.refresh6(id);
                 r.v6.neighbours.rewrites_mut()[id.index()].used_ms = now.as_millis_u32();
                 r.v6.neighbours.mac(id).unwrap_or_default()
             }
             Want::Wait(id, request) => {
                 if let Some(request) = request {
+                    // The question does not carry the mark.
+                    r.io.mark = Mark::NONE;
                     solicit(r, now, request);
                 }
                 if r.io.slab.is_short() {
@@ -348,7 +370,11 @@ fn to_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Waitin
     bytes[..6].copy_from_slice(&mac.0);
     bytes[6..12].copy_from_slice(&own.0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV6.to_be_bytes());
-    in_depth(r, waiting.depth, |r| link_out(r, now, hop.interface, waiting.frame, false));
+    if waiting.fast && r.ipv6_fast_path() && !is_group {
+        r.count_fast_path6(&waiting);
+    }
+    let fast = waiting.fast && !is_group;
+    in_depth(r, waiting.depth, |r| link_out(r, now, hop.interface, waiting.frame, fast));
 }
 
 /// Asks for a neighbour.
@@ -360,7 +386,9 @@ fn solicit(r: &mut Router, now: Moment, request: Request<u128>) {
 pub(super) fn timers(r: &mut Router, now: Moment) {
     incomplete(r, now);
     let due = r.v6.neighbours.tick(now);
-    r.v6.neighbours.take_removed();
+    if r.v6.neighbours.take_removed() {
+        r.learnt.recipes.forget();
+    }
     for request in due.requests {
         solicit(r, now, request);
     }

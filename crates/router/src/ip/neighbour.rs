@@ -450,6 +450,8 @@ impl<A: Family> Neighbours<A> {
                 Status::Permanent | Status::Fed | Status::OtherEnd => {}
                 Status::Reachable if A::LINGERS => {
                     self.entries[at].status = Status::Stale;
+                    // Whoever uses it has to come by `want`.
+                    self.rewrites[at].clear();
                     self.schedule(id, now + STALE);
                 }
                 Status::Stale => drop(self.remove(id)),

@@ -13,10 +13,12 @@ use crate::status::{Numbers, RouterStatus, Values, dynamic, number, text};
 use config::{Item, Value};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
+use wire::layers::ETHERTYPE_IPV6;
 
 /// `/ipv6 settings`.
 pub(crate) static SETTINGS: Facility = Facility {
     compile: |c| c.program.v6.settings = Settings::read(c.tree),
+    setting: |status, property| status.ipv6_settings(property),
     ..Facility::of(&menu::SETTINGS)
 };
 
@@ -160,6 +162,22 @@ fn told_routes(status: &RouterStatus) -> Vec<Item> {
 }
 
 impl RouterStatus<'_> {
+    fn ipv6_settings(&self, property: &str) -> Option<Value> {
+        let (router, paths) = (self.router, &self.router.stats.paths);
+        let fasttracked = router.v6.connections.fasttracked() > 0;
+        Some(match property {
+            "ipv6-fast-path-active" => Value::Bool(router.ipv6_fast_path()),
+            "ipv6-fast-path-packets" => number(paths.ipv6_fast_path.packets),
+            "ipv6-fast-path-bytes" => number(paths.ipv6_fast_path.bytes),
+            "ipv6-fasttrack-active" => {
+                Value::Bool(fasttracked && router.fasttrack_of(ETHERTYPE_IPV6))
+            }
+            "ipv6-fasttrack-packets" => number(paths.ipv6_fasttrack.packets),
+            "ipv6-fasttrack-bytes" => number(paths.ipv6_fasttrack.bytes),
+            _ => return None,
+        })
+    }
+
     fn address6(&self, item: &Item, property: &str) -> Option<Value> {
         let program = &self.router.program;
         let meant = address::one(menu::ADDRESS.read(item), program, &program.v6.found);

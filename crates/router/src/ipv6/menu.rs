@@ -31,7 +31,15 @@ pub const SETTINGS: Menu = Menu {
             "Size of the table of neighbours.",
         )
         .default("8192"),
-        Property::new("allow-fast-path", Type::Bool, "Kept; IPv6 has no FastPath.").default("yes"),
+        Property::new("allow-fast-path", Type::Bool, "Whether FastPath and FastTrack may be used.")
+            .default("yes"),
+        Property::new("ipv6-fast-path-active", Type::Bool, "Whether FastPath is used.").read_only(),
+        Property::new("ipv6-fast-path-packets", COUNT, "Packets it carried.").read_only(),
+        Property::new("ipv6-fast-path-bytes", COUNT, "Their IP bytes.").read_only(),
+        Property::new("ipv6-fasttrack-active", Type::Bool, "Whether FastTrack is used.")
+            .read_only(),
+        Property::new("ipv6-fasttrack-packets", COUNT, "Packets it carried.").read_only(),
+        Property::new("ipv6-fasttrack-bytes", COUNT, "Their IP bytes.").read_only(),
         Property::only(
             "disable-link-local-address",
             &Type::Bool,
@@ -41,6 +49,8 @@ pub const SETTINGS: Menu = Menu {
     ],
     help: "What holds for all of IPv6.",
 };
+
+const COUNT: Type = Type::Number(0, i64::MAX);
 
 /// What a router that forwards does not accept.
 const ACCEPTED: &[&str] = &["yes-if-forwarding-disabled", "no"];

@@ -6,13 +6,13 @@
 //! /ipv6 route ─────► static ────┴─► best of each prefix ─► Fib     all of it in the Program
 //! ```
 //!
-//! A change compiles all routes and swaps them with the program; packets take the slow path
-//! (`flow/v6.rs`).
+//! A change compiles all routes and swaps them with the program. Packets go by `flow/v6.rs`, or by
+//! `fast/ipv6.rs`.
 //!
 //! What goes on without packets that pass stands in `nd/`, `dhcp/` and `pool.rs`: it is done
 //! by timers, and what it finds out ([`found`]) is news to the compiler.
 //!
-//! Missing: **FastPath**, **queues but those
+//! Missing: **queues but those
 //! of interfaces**.
 
 // `/ipv6 address`: the router's own addresses.
@@ -88,6 +88,8 @@ pub struct Meant {
     pub tracking: bool,
     /// Whether a routed packet needs nothing but the FIB.
     pub(crate) stateless: bool,
+    /// A bit for each of the router's addresses, and for some others.
+    own_bits: [u64; 16],
 }
 
 impl Meant {
@@ -100,6 +102,13 @@ impl Meant {
             Enabled::Auto => rules,
         };
         self.stateless = !self.tracking && !rules && !has_queues && self.settings.forward;
+        self.own_bits = [0; 16];
+        for own in self.addresses.iter() {
+            for address in [own.address, own.network.bits()] {
+                let (word, bit) = bit_of(address);
+                self.own_bits[word] |= bit;
+            }
+        }
     }
 
     /// Whether packets of flows fare the same with both: no table and no route was compiled anew.
@@ -112,6 +121,14 @@ impl Meant {
             && Arc::ptr_eq(&self.addresses, &other.addresses)
             && self.settings == other.settings
             && (self.tracking, self.stateless) == (other.tracking, other.stateless)
+            && Arc::ptr_eq(&self.found, &other.found)
+    }
+
+    /// Whether an address may be one of the router's: if not, it surely is none.
+    #[inline]
+    pub(crate) fn may_be_own(&self, address: u128) -> bool {
+        let (word, bit) = bit_of(address);
+        self.own_bits[word] & bit != 0
     }
 
     /// Whether there are rules of the firewall.
@@ -209,6 +226,14 @@ impl Default for State {
             redirects,
         }
     }
+}
+
+/// The place of an address among 1,024 bits.
+#[inline]
+fn bit_of(address: u128) -> (usize, u64) {
+    let hash = (address ^ address >> 64) as u64;
+    let hash = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
+    (hash as usize / 64, 1 << (hash % 64))
 }
 
 fn same<T>(one: &Option<Arc<T>>, other: &Option<Arc<T>>) -> bool {

@@ -59,7 +59,19 @@ impl Routes {
 
     /// Where an address leads.
     pub fn lookup(&self, dst: u128) -> Option<&Target<u128>> {
-        self.candidates[self.fib.lookup(dst)? as usize].target.as_ref()
+        self.target(self.find(dst)?)
+    }
+
+    /// The number of what an address leads to.
+    #[inline]
+    pub(crate) fn find(&self, dst: u128) -> Option<u32> {
+        self.fib.lookup(dst)
+    }
+
+    /// What has this number.
+    #[inline]
+    pub(crate) fn target(&self, number: u32) -> Option<&Target<u128>> {
+        self.candidates.get(number as usize)?.target.as_ref()
     }
 
     /// Whether it is one of the router's own.

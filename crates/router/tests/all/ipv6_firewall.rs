@@ -402,3 +402,40 @@ fn lists_that_rules_fill() {
     rig.run("/ipv6 firewall address-list remove [find list=seen]");
     assert_eq!(passes(&mut rig), 1);
 }
+
+/// The quick ways: what goes them is counted as what it is, and as the slow path would.
+#[test]
+fn quick_ways() {
+    let long = |rig: &mut Rig, n: usize| {
+        for _ in 0..n {
+            assert_eq!(rig.pass(1, &to(FAR).build()).len(), 1, "{:?}", discards(rig));
+            assert_eq!(rig.pass(2, &back(&to(FAR)).build()).len(), 1, "{:?}", discards(rig));
+        }
+    };
+    // FastPath: nothing to ask but the FIB.
+    let mut rig = rig("");
+    long(&mut rig, 5);
+    let paths = rig.router.path_counts();
+    assert_eq!((paths.ipv6_fast_path.packets, paths.ipv6_fast_path.bytes), (10, 520));
+    assert_eq!(paths.ipv4_fast_path.packets, 0);
+    // Recipes: with rules and tracking.
+    let mut rig = crate::ipv6::rig(DEFAULT);
+    rig.run("/interface list member add list=LAN interface=ether1");
+    long(&mut rig, 10);
+    assert!(rig.router.path_counts().replayed >= 12, "{:?}", rig.router.path_counts());
+    assert_eq!(counted(&mut rig, FILTER)[10], 19, "all but the first are established");
+    assert_eq!(rig.router.path_counts().ipv6_fasttrack.packets, 0);
+    // FastTrack.
+    let mut rig = crate::ipv6::rig(
+        "/ipv6 firewall filter
+        add chain=forward connection-state=established,related action=fasttrack-connection
+        add chain=forward connection-state=established,related action=accept",
+    );
+    long(&mut rig, 10);
+    let fasttracked = rig.router.path_counts().ipv6_fasttrack.packets;
+    assert!((15..20).contains(&fasttracked), "{fasttracked}");
+    let shown = rig.run("/ipv6 settings print");
+    assert!(shown.contains("ipv6-fasttrack-active: yes"), "{shown}");
+    let shown = rig.run("/ipv6 firewall filter print");
+    assert!(shown.contains("special dummy rule"), "{shown}");
+}

@@ -7,12 +7,16 @@
 //! ```
 
 mod bridge;
+mod mangle;
+mod rules6;
 
 use crate::session::SECRET;
 use bridge::bridge_rule;
+use mangle::mangle_rule;
 use port::Capabilities;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use rules6::{addresses, change6, common6, rule6};
 
 /// What bridge1 knows of VLANs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +128,7 @@ impl Configuration {
             }
             let member = if below { &trunk } else { &port };
             if !bridged {
-                lines.push(format!("/ip address add address=10.0.{n}.254/24 interface={member}"));
+                lines.extend(addresses(n, member));
                 lines.extend(self.server(n, member));
                 continue;
             }
@@ -148,7 +152,7 @@ impl Configuration {
                 let add = "/interface bridge vlan add bridge=bridge1";
                 lines.push(format!("{add} vlan-ids={id} tagged={tagged}"));
             }
-            lines.push(format!("/ip address add address=10.0.{n}.254/24 interface={on}"));
+            lines.extend(addresses(n, &on));
             lines.extend(self.server(n, &on));
         }
         lines.extend(self.typed.iter().cloned());
@@ -257,10 +261,11 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/ip settings set ip-forward=yes",
     ];
     prop_oneof![
-        2 => select(CHANGES).prop_map(String::from),
-        1 => common(),
-        1 => rule(),
-        1 => queue(),
+        8 => select(CHANGES).prop_map(String::from),
+        2 => change6(),
+        4 => common(),
+        4 => rule(),
+        4 => queue(),
     ]
 }
 
@@ -334,7 +339,7 @@ fn common() -> impl Strategy<Value = String> {
         "/interface vrrp add name=vrrp3 interface=ether2 interval=100ms
          /ip address add address=10.0.2.200/32 interface=vrrp3",
     ];
-    select(LINES).prop_map(String::from)
+    prop_oneof![5 => select(LINES).prop_map(String::from), 1 => common6()]
 }
 
 fn queue() -> impl Strategy<Value = String> {
@@ -395,59 +400,13 @@ fn rule() -> impl Strategy<Value = String> {
     let has_bridge_filter = router::MENUS.iter().any(|m| m.path == "/interface bridge filter");
     prop_oneof![
         6 => filter_rule(),
+        6 => rule6(),
         3 => nat_rule(),
         4 => mangle_rule(),
         2 => raw_rule(),
         u32::from(has_bridge_filter) + 1 => bridge_rule(has_bridge_filter),
         1 => bridge_nat_rule(),
     ]
-}
-
-fn mangle_rule() -> impl Strategy<Value = String> {
-    let chain = select(vec![
-        "prerouting",
-        "prerouting",
-        "forward",
-        "forward",
-        "postrouting",
-        "input",
-        "output",
-        "one",
-    ]);
-    let action = select(vec![
-        "accept",
-        "passthrough",
-        "jump jump-target=one",
-        "return",
-        "log log-prefix=M",
-        "mark-routing new-routing-mark=wan",
-        "mark-routing new-routing-mark=wan",
-        "mark-routing new-routing-mark=other passthrough=no",
-        "mark-packet new-packet-mark=a",
-        "mark-packet new-packet-mark=b passthrough=no",
-        "mark-connection new-connection-mark=a",
-        "mark-connection new-connection-mark=b passthrough=no",
-        "mark-connection new-connection-mark=c",
-        "change-dscp new-dscp=10",
-        "change-dscp new-dscp=46 passthrough=no",
-        "change-ttl new-ttl=set:64",
-        "change-ttl new-ttl=set:1",
-        "change-ttl new-ttl=increment:1",
-        "change-ttl new-ttl=decrement:2",
-        "change-mss new-mss=1000 protocol=tcp",
-        "change-mss new-mss=clamp-to-pmtu protocol=tcp tcp-flags=syn",
-        "set-priority new-priority=5",
-        "set-priority new-priority=from-dscp-high-3-bits",
-        "clear-df",
-        "strip-ipv4-options",
-        "fasttrack-connection",
-    ]);
-    let rule = (chain, matchers(), marks(), action, prop::bool::weighted(0.2));
-    rule.prop_map(|(chain, matchers, marks, action, disabled)| {
-        let matchers = if action.contains("protocol=tcp") { "" } else { &matchers };
-        let disabled = if disabled { " disabled=yes" } else { "" };
-        format!("/ip firewall mangle add chain={chain}{matchers}{marks} action={action}{disabled}")
-    })
 }
 
 fn raw_rule() -> impl Strategy<Value = String> {

@@ -5,6 +5,9 @@
 //! host h of network n: 10.0.n.h, MAC 06:00:00:00:0n:0h, behind ether n
 //! ```
 
+#[path = "traffic/six.rs"] // beside whoever takes this file
+mod six;
+
 use crate::configuration::PORTS;
 use crate::rig::Rig;
 use crate::session;
@@ -38,6 +41,8 @@ pub(crate) struct Packet {
     vlan: Option<Tci>,
     cut: Option<Cut>,
     broken: Option<Broken>,
+    /// The same in IPv6.
+    six: bool,
 }
 
 /// To whom it is addressed on the link.
@@ -168,11 +173,12 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
         2 => select(vec![5, 11, 21, 22, 6]).prop_map(|id| Some(Tci::new(id, 3))),
         2 => Just(Some(Tci::new(0, 5))),
     ];
-    let how = (payload, ttl, tos, rare(8), rare(25), vlan, cut, broken);
+    let six = prop_oneof![2 => Just(false), 1 => Just(true)];
+    let how = (payload, ttl, tos, rare(8), rare(25), vlan, cut, broken, six);
     (where_to, how).prop_map(
         |(
             (port, link, (odd, h), dst, kind),
-            (payload, ttl, tos, dont_fragment, options, vlan, cut, broken),
+            (payload, ttl, tos, dont_fragment, options, vlan, cut, broken, six),
         )| {
             let src = odd.unwrap_or(host(port as u8, h));
             Packet {
@@ -189,6 +195,7 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
                 vlan,
                 cut,
                 broken,
+                six,
             }
         },
     )
@@ -236,6 +243,7 @@ impl Packet {
             vlan: None,
             cut: None,
             broken: None,
+            six: false,
         }
     }
 
@@ -307,7 +315,7 @@ impl Packet {
             ..Frame::default()
         };
         let router_ip = ip(10, 0, self.port as u8, 254);
-        let frame = match self.kind {
+        let mut frame = match self.kind {
             Kind::Udp(src_port, dst_port) => {
                 Frame { body: Body::Udp { src_port, dst_port }, ..template }.build()
             }
@@ -376,6 +384,9 @@ impl Packet {
                 frame
             }
         };
+        if self.six && session.is_none() {
+            frame = six::of(frame);
+        }
         let whole = match self.cut {
             Some(cut) => pieces(&frame, cut),
             None => vec![frame],
@@ -417,6 +428,9 @@ pub(crate) fn tag_behind(rig: &Rig, port: u8) -> Option<Tci> {
 fn pieces(frame: &[u8], cut: Cut) -> Vec<Vec<u8>> {
     let (Cut::InOrder(len) | Cut::Backwards(len) | Cut::LastMissing(len) | Cut::Overlapping(len)) =
         cut;
+    if let Some(pieces) = six::pieces(frame, len) {
+        return in_order(pieces, cut);
+    }
     let layers = match layers::parse(frame) {
         Ok(layers) if layers.ether_type == layers::ETHERTYPE_IPV4 && !layers.fragment => layers,
         _ => return vec![frame.to_vec()],
@@ -443,6 +457,11 @@ fn pieces(frame: &[u8], cut: Cut) -> Vec<Vec<u8>> {
         pieces.push(piece);
         at = end;
     }
+    in_order(pieces, cut)
+}
+
+/// The pieces as they come.
+fn in_order(mut pieces: Vec<Vec<u8>>, cut: Cut) -> Vec<Vec<u8>> {
     match cut {
         Cut::InOrder(_) => {}
         Cut::Backwards(_) => pieces.reverse(),
@@ -523,6 +542,10 @@ impl Answer {
             let asked = message.operation == Operation::Request && lives_here(message.target_ip);
             let reply = message.reply_from(mac_of(message.target_ip));
             return asked.then(|| Frame { vlan, ..craft::arp(reply) }.build());
+        }
+        if layers.ether_type == layers::ETHERTYPE_IPV6 {
+            let advertised = six::advertise(frame, lives_here);
+            return advertised.or_else(|| Some(six::of(self.to(port, &six::v4(frame)?)?)));
         }
         let tuple = layers.tuple;
         if self == Answer::ArpOnly

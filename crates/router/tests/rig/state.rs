@@ -3,7 +3,7 @@
 use super::Rig;
 use router::counter::Count;
 use std::fmt::Write;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 impl Rig {
     /// Counters, tables and queues, one line each, in an order that does not depend on chance.
@@ -19,6 +19,8 @@ impl Rig {
         let paths = router.path_counts();
         lines.push(format!("ipv4-fast-path {:?}", paths.ipv4_fast_path));
         lines.push(format!("ipv4-fasttrack {:?}", paths.ipv4_fasttrack));
+        lines.push(format!("ipv6-fast-path {:?}", paths.ipv6_fast_path));
+        lines.push(format!("ipv6-fasttrack {:?}", paths.ipv6_fasttrack));
         lines.push(format!("bridge-fast-path {:?}", paths.bridge_fast_path));
         lines.push(format!("held {:?}", router.held()));
         for menu in [
@@ -27,6 +29,9 @@ impl Rig {
             "/ip firewall filter",
             "/ip firewall nat",
             "/interface bridge filter",
+            "/ipv6 firewall raw",
+            "/ipv6 firewall mangle",
+            "/ipv6 firewall filter",
         ] {
             for (n, count) in router.rule_counts(menu, tree).iter().enumerate() {
                 lines.push(format!("{menu} {n}: {count:?}"));
@@ -55,6 +60,13 @@ impl Rig {
             }
             rows.push(row);
         }
+        for neighbour in router.neighbours6().iter() {
+            let name = &program.interface(neighbour.interface).name;
+            let address = Ipv6Addr::from(neighbour.address);
+            let (status, mac) = (neighbour.status, neighbour.mac);
+            let used = neighbour.used_ms;
+            rows.push(format!("neighbour {address} {name} {status:?} {mac:?} used {used}"));
+        }
         for bridge in &program.bridges {
             for row in router.hosts(bridge.interface, now) {
                 rows.push(format!("host {row:?}"));
@@ -66,9 +78,13 @@ impl Rig {
         for entry in router.connections().list(now) {
             rows.push(format!("connection {} {:?}", entry.flags, entry));
         }
+        for entry in router.connections6().list(now) {
+            rows.push(format!("connection {} {:?}", entry.flags, entry));
+        }
         rows.sort();
         lines.append(&mut rows);
         lines.push(format!("connections {:?}", router.connections().counts));
+        lines.push(format!("connections6 {:?}", router.connections6().counts));
         for line in router.log().iter() {
             let text = line.display(|id| Some(program.interface(id).name.as_str()));
             lines.push(format!("log {:?} {text}", line.at));

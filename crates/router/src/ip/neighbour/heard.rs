@@ -65,6 +65,9 @@ impl Neighbours<u128> {
     fn become_(&mut self, now: Moment, id: NeighbourId, status: Status) {
         let lasts = if status == Status::Reachable { self.timeout } else { super::STALE };
         self.entries[id.index()].status = status;
+        if status == Status::Stale {
+            self.rewrites[id.index()].clear();
+        }
         self.schedule(id, now + lasts);
     }
 }

@@ -1,0 +1,383 @@
+//! Batches with packets of IPv6 among them: what the two loops of IPv4 leave over before the slow path.
+//!
+//! ```text
+//!  batch of ipv4, replay ─ all IPv4 and plain ─► their own loop
+//!     └ else, IPv6 in it ─► read each: came by, plain? ─┬ IPv4 ─► forward_any, replay_any
+//!                                                       └ IPv6 ─┬ nothing to ask ─► FIB, rewrite, out
+//!                                                               └ flow ─► recipe ─► out
+//! ```
+//!
+//! IPv4's loops ask nothing about IPv6: its packets fail their test of the EtherType, and whoever fails it comes here
+//! a batch at a time. Extension headers, links' own addresses, groups, and a neighbour that is stale are the slow path's.
+//!
+//! Missing: **bridges** (what comes by one takes the slow path), **queues**.
+
+use super::common::{Came, Lookup};
+use super::ipv4::{Forwarding, forward_any, plain_destination, tell_why};
+use super::passed::Passed;
+use super::put_header;
+use super::replay::{Plain, find_flows, replay_any};
+use crate::counter::Count;
+use crate::firewall::connection::flow::{FlowId, flow_flag};
+use crate::firewall::mark::Mark;
+use crate::flow;
+use crate::interface::InterfaceId;
+use crate::interface::ingress::IngressId;
+use crate::interface::rewrite::Rewrite;
+use crate::ip::family::ports_of;
+use crate::ip::fib::NextHopId;
+use crate::ip::neighbour::NeighbourId;
+use crate::ip::route::Target;
+use crate::router::Router;
+use port::{Batch, Frame, Slab};
+use wire::ipv6::{HEADER_LEN, header};
+use wire::layers::protocol;
+use wire::{FiveTuple, MacAddr, Moment, Tcp};
+
+const FIN_SYN_RST: u8 = 0x07;
+
+/// A packet that needs nothing but forwarding: of no group and no link's own address, for our MAC address.
+#[derive(Clone, Copy)]
+struct Plain6 {
+    /// With ports if it is TCP or UDP and whole; protocol 0 of what is not plain.
+    tuple: FiveTuple<u128>,
+    hash: u32,
+    flow: FlowId,
+    /// What its destination leads to.
+    leaf: Option<u32>,
+    /// Where IP saw it come in.
+    by: InterfaceId,
+}
+
+impl Plain6 {
+    const NONE: Plain6 = {
+        let tuple = FiveTuple { src: 0, dst: 0, src_port: 0, dst_port: 0, protocol: 0 };
+        Plain6 { tuple, hash: 0, flow: FlowId::NONE, leaf: None, by: InterfaceId::NONE }
+    };
+}
+
+/// Whether there are packets of IPv6 in a batch.
+#[inline(never)]
+pub(super) fn are_in(slab: &Slab, batch: &Batch) -> bool {
+    // Behind one tag or two, too.
+    batch.as_slice().iter().any(|frame| {
+        let bytes = slab.bytes(frame);
+        [12, 16, 20].iter().any(|&at| bytes.get(at..at + 2) == Some(&[0x86, 0xdd]))
+    })
+}
+
+/// Forwards a batch of both families.
+#[inline(never)]
+pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
+    let program = r.program.clone();
+    let (stateless, stateless6) = (program.is_stateless(), program.v6.stateless);
+    let n = batch.len();
+    let mut came = [Came::UNKNOWN; Batch::CAPACITY];
+    let (mut plain, mut six) = ([Plain::NONE; Batch::CAPACITY], [Plain6::NONE; Batch::CAPACITY]);
+    let (mut dst, mut leaves) = ([0; Batch::CAPACITY], [NextHopId::NONE; Batch::CAPACITY]);
+    let mut lookup = Lookup::new(r, port);
+    let mut on = (IngressId::NONE, None);
+    for (at, frame) in batch.as_mut_slice().iter_mut().enumerate() {
+        let Some((mac, of)) = lookup.find(frame) else { continue };
+        came[at] = of;
+        let (bytes, l3) = (r.io.slab.bytes(frame), usize::from(of.l3));
+        if bytes.get(l3 - 2..l3) == Some(&[0x86, 0xdd]) {
+            if on.0 != of.ingress {
+                let by = r.learnt.ingresses.layers(of.ingress).next().map(|(by, _)| by);
+                let is_on = |by: &InterfaceId| program.v6.is_on(*by);
+                on = (of.ingress, by.filter(|by| is_on(by) && !program.v6.settings.disabled));
+            }
+            let read = plain_tuple(r, bytes, l3, mac, stateless6);
+            if let (Some(read), Some(by)) = (read, on.1) {
+                (six[at].tuple, six[at].by) = (read, by);
+                if !stateless6 {
+                    six[at].hash = read.hash();
+                    r.v6.connections.flows().prefetch_bucket(six[at].hash);
+                }
+            }
+        } else if stateless {
+            dst[at] = plain_destination(r, &program.own_sources, bytes, l3, mac.0);
+        } else if let Some(read) = Plain::read(bytes, l3, mac) {
+            plain[at] = read;
+            r.v4.connections.flows().prefetch_bucket(read.hash);
+        }
+    }
+    if stateless {
+        r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
+    } else {
+        find_flows(r, &mut plain[..n]);
+    }
+    for six in six[..n].iter_mut().filter(|six| six.tuple.protocol != 0) {
+        if stateless6 {
+            six.leaf = program.v6.routes.find(six.tuple.dst);
+        } else if let Some(flow) = r.v6.connections.flows().candidate(six.hash) {
+            six.flow = flow;
+            r.v6.connections.flows().prefetch_flow(flow);
+        }
+    }
+    let runs_fast = program.interface(port).fast_rx;
+    let (fast, fast6) = (runs_fast && r.ipv4_fast_path(), runs_fast && r.ipv6_fast_path());
+    let (mut forwarding, mut passed) = (Forwarding::default(), Passed::default());
+    let mut forwarding6 = Forwarding6::default();
+    for (at, frame) in batch.drain().enumerate() {
+        let left = match &six[at] {
+            six if six.tuple.protocol != 0 && stateless6 => {
+                forwarding6.forward(r, now, &mut passed, (six, came[at]), frame, fast6)
+            }
+            six if six.tuple.protocol != 0 => replay(r, now, six, came[at], frame, &mut passed),
+            _ if stateless => {
+                let (to, counted) = ((dst[at], leaves[at]), (&mut forwarding, &mut passed));
+                forward_any(r, now, counted, came[at], to, frame, fast)
+                    .inspect_err(|frame| tell_why(r, to, frame, came[at]))
+            }
+            _ => replay_any(r, now, &plain[at], came[at], frame, &mut passed),
+        };
+        if let Err(frame) = left {
+            flow::physical_in(r, now, port, frame);
+            forwarding.forget();
+            forwarding6.last = Last::default();
+        }
+    }
+    passed.settle(r);
+    forwarding.settle(r, fast);
+    if fast6 {
+        r.stats.paths.ipv6_fast_path.merge(forwarding6.packets);
+    }
+}
+
+/// The tuple of a packet without extension headers that goes from one host to another; if it is not for FIBs
+/// `alone`, of TCP and UDP only, with its ports.
+#[inline(always)]
+fn plain_tuple(
+    r: &Router,
+    frame: &[u8],
+    l3: usize,
+    mac: MacAddr,
+    alone: bool,
+) -> Option<FiveTuple<u128>> {
+    let macs = frame.first_chunk::<12>()?;
+    let ip = frame.get(l3..)?;
+    let head = ip.first_chunk::<HEADER_LEN>()?;
+    let len = usize::from(u16::from_be_bytes([head[4], head[5]]));
+    let upper = ip.get(HEADER_LEN..HEADER_LEN + len)?;
+    let address = |at: usize| {
+        let octets: &[u8; 16] = head[at..].first_chunk().expect("in the header");
+        u128::from_be_bytes(*octets)
+    };
+    let (src, dst, protocol) = (address(8), address(24), head[6]);
+    let is_plain = macs[..6] == mac.0
+        && macs[6] & 1 == 0
+        && head[0] >> 4 == 6
+        && head[7] > 1
+        && is_of_hosts(r, src, dst);
+    if !is_plain {
+        return None;
+    }
+    let is_whole = match protocol {
+        protocol::TCP => {
+            let header = upper.get(12).map_or(0, |byte| usize::from(byte >> 4) * 4);
+            (20..=upper.len()).contains(&header)
+        }
+        protocol::UDP => {
+            let len = upper.get(4..6).map_or(0, |len| u16::from_be_bytes([len[0], len[1]]));
+            (8..=upper.len()).contains(&usize::from(len))
+        }
+        _ => false,
+    };
+    match protocol {
+        header::HOP_BY_HOP | header::ROUTING | header::FRAGMENT | header::DESTINATION => None,
+        header::AH => None,
+        _ if alone => Some(FiveTuple { src, dst, src_port: 0, dst_port: 0, protocol }),
+        _ if !is_whole => None,
+        _ => {
+            let (src_port, dst_port) = ports_of(protocol, upper)?;
+            Some(FiveTuple { src, dst, src_port, dst_port, protocol })
+        }
+    }
+}
+
+/// Whether a packet may go from the one to the other: neither a group nor a link's own address, nothing that is
+/// nobody's, and not from the router itself.
+#[inline(always)]
+fn is_of_hosts(r: &Router, src: u128, dst: u128) -> bool {
+    // Neither what begins with zeros, where odd addresses lie, nor fe80::/10 and ff00::/8.
+    let is_host = |address: u128| (0x20..=0xfd).contains(&((address >> 120) as u8));
+    let v6 = &r.program.v6;
+    is_host(src) && is_host(dst) && !(v6.may_be_own(src) && v6.routes.is_local(src))
+}
+
+/// Where the last packet went.
+#[derive(Default)]
+struct Last {
+    leaf: Option<u32>,
+    /// The destination, where the neighbour depends on it; else 0.
+    dst: u128,
+    neighbour: NeighbourId,
+    rewrite: Rewrite<u128>,
+    used: bool,
+}
+
+/// What a batch has counted, and what it need not look up again.
+#[derive(Default)]
+struct Forwarding6 {
+    last: Last,
+    packets: Count,
+}
+
+impl Forwarding6 {
+    /// Sends a packet on if its neighbour is known; else gives it back.
+    #[inline(always)]
+    fn forward(
+        &mut self,
+        r: &mut Router,
+        now: Moment,
+        passed: &mut Passed,
+        (plain, came): (&Plain6, Came),
+        mut frame: Frame,
+        fast: bool,
+    ) -> Result<(), Frame> {
+        let (last, dst) = (&mut self.last, plain.tuple.dst);
+        if plain.leaf.is_none() {
+            return Err(frame);
+        }
+        if plain.leaf != last.leaf || (last.dst != 0 && last.dst != dst) {
+            *last = neighbour_behind(r, plain.leaf, dst);
+        }
+        if last.rewrite.is_empty() && !refresh_last(r, last) {
+            return Err(frame);
+        }
+        let l3 = usize::from(came.l3);
+        let ip = &mut r.io.slab.bytes_mut(&mut frame)[l3..];
+        let ip_len = HEADER_LEN as u16 + u16::from_be_bytes([ip[4], ip[5]]);
+        let is_redirected = last.rewrite.interface == plain.by;
+        if is_redirected || ip_len > last.rewrite.mtu || ip_len < HEADER_LEN as u16 {
+            return Err(frame);
+        }
+        ip[7] -= 1;
+        if !last.used {
+            last.used = true;
+            let rewrites = r.v6.neighbours.rewrites_mut();
+            rewrites[last.neighbour.index()].used_ms = now.as_millis_u32();
+        }
+        self.packets.add(ip_len.into());
+        let len = frame.len();
+        put_header(&r.io.slab, &mut frame, l3, &last.rewrite);
+        passed.came(r, came.ingress, len, fast);
+        passed.left(r, last.rewrite.egress, len - l3, fast);
+        r.transmit(last.rewrite.port, frame, fast);
+        Ok(())
+    }
+}
+
+/// The neighbour behind a leaf; none if there is not just one.
+fn neighbour_behind(r: &Router, leaf: Option<u32>, dst: u128) -> Last {
+    let target = leaf.and_then(|leaf| r.program.v6.routes.target(leaf));
+    let (neighbour, dst) = match target {
+        Some(&Target::Connected(interface)) => (r.v6.neighbours.find(interface, dst), dst),
+        Some(Target::Gateways(ways)) if ways.len() == 1 => {
+            (r.v6.neighbours.find(ways[0].0, ways[0].1), 0)
+        }
+        _ => (None, 0),
+    };
+    Last { leaf, dst, neighbour: neighbour.unwrap_or(NeighbourId::NONE), ..Last::default() }
+}
+
+#[inline(never)]
+fn refresh_last(r: &mut Router, last: &mut Last) -> bool {
+    if last.neighbour == NeighbourId::NONE || !r.refresh6(last.neighbour) {
+        return false;
+    }
+    last.rewrite = *r.v6.neighbours.rewrite(last.neighbour);
+    true
+}
+
+/// Does for the frame what its flow's recipe says; gives it back if there is none that fits.
+#[inline(always)]
+fn replay(
+    r: &mut Router,
+    now: Moment,
+    plain: &Plain6,
+    came: Came,
+    mut frame: Frame,
+    passed: &mut Passed,
+) -> Result<(), Frame> {
+    if plain.flow == FlowId::NONE {
+        return Err(frame);
+    }
+    let flows = r.v6.connections.flows();
+    let Some(id) = flows.confirm(plain.flow, plain.hash, &plain.tuple) else { return Err(frame) };
+    if flows.flow(id).generation != r.learnt.recipes.generation() && !revalidate(r, id) {
+        return Err(frame);
+    }
+    let flow = r.v6.connections.flow(id);
+    let (flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
+    if !r.v6.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !r.refresh6(next_hop) {
+        return Err(frame);
+    }
+    let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
+    let rewrite = &mut r.v6.neighbours.rewrites_mut()[next_hop.index()];
+    let (l3, len) = (usize::from(came.l3), frame.len());
+    let bytes = r.io.slab.bytes_mut(&mut frame);
+    let Some(&src_mac) = bytes.get(6..).and_then(|rest| rest.first_chunk()) else {
+        return Err(frame);
+    };
+    let ip = &mut bytes[l3..];
+    let ip_len = u16::from_be_bytes([ip[4], ip[5]]).saturating_add(HEADER_LEN as u16);
+    let (hop_limit, class) = (ip[7], ip[0] << 4 | ip[1] >> 4);
+    let is_tcp = plain.tuple.protocol == protocol::TCP;
+    let tcp_flags = if is_tcp { ip[HEADER_LEN + 13] } else { 0 };
+    let way = &recipe.way;
+    if way.ingress != came.ingress
+        || !way.guard.admits(ip_len, hop_limit, class, tcp_flags.into(), MacAddr(src_mac))
+        || ip_len > rewrite.mtu
+        || (is_tcp && tcp_flags & FIN_SYN_RST != 0)
+        || (way.fasttrack && flags & flow_flag::FASTTRACK == 0)
+    {
+        return Err(frame);
+    }
+    let now_ms = now.as_millis_u32();
+    if is_tcp && !way.fasttrack {
+        let segment = Tcp::new(&ip[HEADER_LEN..usize::from(ip_len)]);
+        if !segment.is_ok_and(|segment| r.v6.connections.tcp_fast(id, &segment, now_ms)) {
+            return Err(frame);
+        }
+    }
+    r.v6.connections.flow_mut(id).count(ip_len, now_ms);
+    recipe.count.add(ip_len.into());
+    ip[7] -= 1;
+    if way.edits.any {
+        way.edits.write6(ip);
+    }
+    let (fasttrack, fast, mark) = (way.fasttrack, way.fast, way.marks.packet);
+    r.stats.paths.replayed += 1;
+    put_header(&r.io.slab, &mut frame, l3, rewrite);
+    let (port, egress) = (rewrite.port, rewrite.egress);
+    rewrite.used_ms = now_ms;
+    passed.came(r, came.ingress, len, fast);
+    if fast && fasttrack {
+        r.stats.paths.ipv6_fasttrack.add(ip_len.into());
+    } else if fast && r.ipv6_fast_path() {
+        r.stats.paths.ipv6_fast_path.add(ip_len.into());
+    }
+    passed.left(r, egress, len - l3, fast);
+    r.io.mark = mark;
+    r.transmit(port, frame, fast);
+    r.io.mark = Mark::NONE;
+    Ok(())
+}
+
+/// Whether a recipe of an earlier program holds under this one. A change of IPv6's rules or routes forgets all recipes, so
+/// what is left to ask is whether an address has come into a list, or left it.
+#[cold]
+#[inline(never)]
+fn revalidate(r: &mut Router, id: FlowId) -> bool {
+    let flow = r.v6.connections.flow(id);
+    let addresses = flow.tuple().folded();
+    let addresses = [addresses.src, addresses.dst, addresses.src, addresses.dst];
+    let known = r.learnt.recipes.since(flow.generation).is_some();
+    if !known || r.learnt.recipes.have_moved(addresses, flow.generation) {
+        return false;
+    }
+    r.v6.connections.flow_mut(id).generation = r.learnt.recipes.generation();
+    true
+}
