@@ -94,6 +94,11 @@ const LINES: &[&str] = &[
         ip-dst=10.0.9.9 udp-dst-port=9\n\
      /tool traffic-generator stream add num=3 tx-template=t1 packet-size=100 pps=1000",
     "/tool traffic-generator raw-packet-template add name=r header=aabbcc special-footer=no",
+    "/interface l2tp-client add name=l2tp-out1 connect-to=10.0.1.7 user=u password=p",
+    "/interface l2tp-server server set enabled=yes authentication=chap,mschap2",
+    "/radius add address=10.0.1.8 secret=s service=ppp timeout=1s",
+    "/radius incoming set accept=yes",
+    "/ppp aaa set use-radius=yes interim-update=5m",
     "/routing table add name=by-isp3 fib\n\
      /routing rule add src-address=10.7.0.0/16 action=lookup table=by-isp3\n\
      /ip route add gateway=10.0.1.3 routing-table=by-isp3\n\

@@ -47,7 +47,6 @@ pub const TABLE: &[(&str, &str)] = &[
     ("/ip tftp", "files are the host's"),
     ("/lcd", "there is no display"),
     ("/port", "serial ports are the host's"),
-    ("/radius incoming", "there is no RADIUS"),
     ("/routing bfd", "nothing asks BFD"),
     ("/snmp", "nobody is answered by SNMP"),
     ("/special-login", "serial ports are the host's"),

@@ -199,7 +199,7 @@ impl Host {
             }
             (IpAddr::V6(src), IpAddr::V6(dst)) => {
                 let (next_header, transport) = transport6(src, dst, plain);
-                self.frame6(plain.dst_mac, packet6(src, dst, next_header, 64, &transport))
+                self.frame6(plain.dst_mac, &packet6(src, dst, next_header, 64, &transport))
             }
             _ => return,
         };
@@ -224,7 +224,7 @@ impl Host {
                     mac: Some(self.mac),
                 };
                 let dst = solicited_node(target);
-                self.frame6(group_mac(dst), discovery(src, dst, message))
+                self.frame6(group_mac(dst), &discovery(src, dst, message))
             }
             (IpAddr::V4(own), IpAddr::V4(hop)) => {
                 let question = ArpMessage::request(self.mac, own.into(), hop.into());
@@ -235,16 +235,16 @@ impl Host {
     }
 
     /// A frame with an IPv6 packet.
-    pub(super) fn frame6(&self, dst_mac: MacAddr, packet: Vec<u8>) -> Vec<u8> {
+    pub(super) fn frame6(&self, dst_mac: MacAddr, packet: &[u8]) -> Vec<u8> {
         let body = Body::Raw { ether_type: ETHERTYPE_IPV6 };
         let (src_mac, vlan) = (self.mac, self.vlan);
-        Frame { src_mac, dst_mac, vlan, body, payload: &packet, ..Frame::default() }.build()
+        Frame { src_mac, dst_mac, vlan, body, payload: packet, ..Frame::default() }.build()
     }
 
     /// A frame has come: what it meant, and what is sent because of it.
     pub(super) fn receive(&mut self, frame: &[u8], out: &mut Vec<Vec<u8>>) -> Option<Came> {
         let layers = layers::parse(frame).ok()?;
-        if layers.vlan.map(|tci| tci & 0xfff) != self.vlan.map(|tci| tci.id()) {
+        if layers.vlan.map(|tci| tci & 0xfff) != self.vlan.map(Tci::id) {
             return None;
         }
         let dst = MacAddr(*frame.first_chunk()?);
@@ -346,7 +346,7 @@ impl Host {
                 target: said.target,
                 mac: Some(self.mac),
             };
-            out.push(self.frame6(mac, discovery(said.target, from, answer)));
+            out.push(self.frame6(mac, &discovery(said.target, from, answer)));
         }
     }
 

@@ -222,20 +222,20 @@ impl<'a> Net<'a> {
         }
         let lost = silent;
         let Some(&pair) = lost.first() else { return Ok(()) };
-        let (from, to, by) = self.pair(pair);
+        let (from, to, own) = self.pair(pair);
         let name = |at: usize| &self.case.hosts[at].name;
         let text = "no longer reaches, though all faults are over and all changes are undone,";
-        let whom = by(&self.hosts[to]).map_or(String::new(), |own| own.address.to_string());
+        let whom = own.map_or(String::new(), |own| own.address.to_string());
         let more = lost.len() - 1;
         Err(format!("{} {text} {} at {whom} (and {more} more pairs)", name(from), name(to)))
     }
 
-    /// A pair of hosts by its number, and which address of the second is meant.
-    fn pair(&self, pair: u16) -> (usize, usize, fn(&Host) -> Option<Own>) {
+    /// A pair of hosts by its number, and the second one's address that is meant.
+    fn pair(&self, pair: u16) -> (usize, usize, Option<Own>) {
         let (pair, n) = (usize::from(pair), self.hosts.len());
-        let by: fn(&Host) -> Option<Own> =
-            if pair % (2 * n) < n { |host| Some(host.v4) } else { |host| host.v6 };
-        (pair / (2 * n), pair % n, by)
+        let (from, to) = (pair / (2 * n), pair % n);
+        let host = &self.hosts[to];
+        (from, to, if pair % (2 * n) < n { Some(host.v4) } else { host.v6 })
     }
 
     /// Lets each host ping each other one; the pairs that could.
@@ -318,8 +318,8 @@ impl<'a> Net<'a> {
             }
             Event::Probe(pair, sequence) => {
                 let mut out = Vec::new();
-                let (from, to, by) = self.pair(pair);
-                if let Some(own) = by(&self.hosts[to]) {
+                let (from, _, own) = self.pair(pair);
+                if let Some(own) = own {
                     self.hosts[from].ping(own.address, pair, sequence, &mut out);
                 }
                 self.leave(from, out);

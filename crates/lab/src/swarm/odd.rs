@@ -139,6 +139,6 @@ impl Host {
             14 => packet6(src, to, protocol::UDP, 64, &[0; 1000]),
             _ => packet6(src, to, 200, 64, &[]),
         };
-        Some(self.frame6(mac, packet))
+        Some(self.frame6(mac, &packet))
     }
 }

@@ -392,7 +392,7 @@ fn write_check(bytes: &mut [u8], from: usize, tail: usize) {
     bytes[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Whether the check that [`write_check`] made is still right.
+/// Whether the check that `write_check` made is still right.
 pub fn check_is_right(bytes: &[u8], from: usize, tail: usize) -> bool {
     let Some(at) = bytes.len().checked_sub(tail) else { return false };
     let (from, found) = (from.min(at), [bytes[at], bytes[at + 1]]);

@@ -10,7 +10,7 @@
 //! `fast/ipv6.rs`.
 //!
 //! What goes on without packets that pass stands in `nd/`, `dhcp/` and `pool.rs`: it is done
-//! by timers, and what it finds out ([`found`]) is news to the compiler.
+//! by timers, and what it finds out (`found`) is news to the compiler.
 //!
 //! Missing: **queues but those
 //! of interfaces**.

@@ -35,7 +35,8 @@ fn cable(home: &mut Rig, isp: &mut Rig, seconds: u64) {
         }
         home.take(1).iter().for_each(|frame| isp.send(1, frame));
         isp.take(1).iter().for_each(|frame| home.send(1, frame));
-        (home.breathe(), isp.breathe());
+        home.breathe();
+        isp.breathe();
     }
 }
 

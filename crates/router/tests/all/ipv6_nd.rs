@@ -451,7 +451,8 @@ fn a_scan_is_bounded() {
     assert!(said(&asks[0]).ends_with("2001:db8:2::c"), "new");
     rig.wait(Duration::from_secs(5));
     assert_eq!(rig.run("/ipv6 neighbor print count-only").trim(), "1");
-    (rig.take(1), rig.take(2));
+    rig.take(1);
+    rig.take(2);
     assert_eq!(rig.frames_in_use(), 0);
     assert!(rig.router.frames().balance());
 }

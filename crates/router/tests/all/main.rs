@@ -1,6 +1,7 @@
 //! The router's behaviour: one program, a module for each part of it.
 //!
 //! `cargo test -p router --test all nat::` runs one of them.
+#![expect(clippy::type_complexity, reason = "cases as data: the row of a table is a tuple")]
 
 mod address_lists;
 mod analyze;

@@ -112,7 +112,7 @@ fn users_that_another_host_knows() {
         assert_eq!(told, [1, 3], "{way} {:#?}", log(&host.pair.server));
         let start = &host.told[0].1;
         assert_eq!(start.text(attribute::CLASS).as_deref(), Some("gold"));
-        assert_eq!(start.number(attribute::FRAMED_IP_ADDRESS), Some(ip(10, 9, 0, 60).into()));
+        assert_eq!(start.number(attribute::FRAMED_IP_ADDRESS), Some(ip(10, 9, 0, 60)));
         let session = start.text(attribute::ACCT_SESSION_ID).unwrap();
         for (command, line) in [
             ("/queue simple print", "max-limit=1M/2M"),
@@ -149,7 +149,7 @@ fn another_server() {
     let mut host = Host { pair: &mut pair, told: Vec::new(), asked: Vec::new() };
     host.play(20, |_| {
         let mut accept = Packet::new(code::ACCESS_ACCEPT, 0, [0; 16]);
-        accept.put_number(attribute::FRAMED_IP_ADDRESS, ip(10, 9, 0, 7).into());
+        accept.put_number(attribute::FRAMED_IP_ADDRESS, ip(10, 9, 0, 7));
         accept.put_vendor(mikrotik::VENDOR, mikrotik::RATE_LIMIT, b"fast");
         Some(accept)
     });

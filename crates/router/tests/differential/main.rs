@@ -81,7 +81,7 @@ impl Pair {
         });
         if let Some(port) = configuration.session {
             let tag = traffic::tag_behind(&rigs[0], port);
-            session::dial(&mut rigs, port, tag.map(|tag| tag.id()));
+            session::dial(&mut rigs, port, tag.map(wire::vlan::Tci::id));
         }
         Pair { rigs, last: Vec::new() }
     }

@@ -121,7 +121,7 @@ fn check(configuration: &Configuration, steps: &[Step]) -> Result<(), String> {
     }
     if let Some(port) = configuration.session {
         let tag = traffic::tag_behind(&rig, port);
-        session::dial(std::slice::from_mut(&mut rig), port, tag.map(|tag| tag.id()));
+        session::dial(std::slice::from_mut(&mut rig), port, tag.map(wire::vlan::Tci::id));
     }
     let mut last = Vec::new();
     let mut story = String::new();
