@@ -81,6 +81,8 @@ const LINES: &[&str] = &[
     "/ipv6 route add gateway=2001:db8:1::9,fe80::1%ether1 distance=7",
     "/ipv6 firewall address-list add list=bad address=fec0::/10",
     "/ipv6 firewall filter add chain=input protocol=icmpv6 icmp-options=128:0 hop-limit=equal:255",
+    "/ipv6 firewall raw add chain=prerouting protocol=udp dst-port=53 action=notrack",
+    "/ipv6 firewall mangle add chain=forward action=mark-packet new-packet-mark=six",
     "/ip service set telnet disabled=yes port=2323",
     "/ip service set www address=10.0.0.0/8 certificate=none",
     "/queue type add name=fair kind=fq-codel fq-codel-limit=100",
@@ -98,6 +100,7 @@ const LINES: &[&str] = &[
     "/interface l2tp-server server set enabled=yes authentication=chap,mschap2",
     "/radius add address=10.0.1.8 secret=s service=ppp timeout=1s",
     "/radius incoming set accept=yes",
+    "/ppp l2tp-secret add address=10.0.1.9 secret=s",
     "/ppp aaa set use-radius=yes interim-update=5m",
     "/routing table add name=by-isp3 fib\n\
      /routing rule add src-address=10.7.0.0/16 action=lookup table=by-isp3\n\

@@ -77,7 +77,7 @@ const LINES: &[(&str, &str)] = &[
     ("/ip route set 0 !routing-mark !vrf-interface !pref-src", ""),
     ("/ip route set 0 check-gateway=ping", ""),
     ("/ip route set 0 check-gateway=bfd", "BFD is not built"),
-    ("/ip route set 0 routing-table=wan2", "routing-mark says which table a route is in"),
+    ("/ip route set 0 routing-table=wan2", ""),
     ("/ip route set 0 routing-mark=wan2", ""),
     ("/ip route set 0 !routing-mark", ""),
     ("/ip route set 0 target-scope=11 scope=10", ""),
@@ -176,6 +176,8 @@ fn mistyped() {
 fn only_what_is_built() {
     const SAMPLES: &[&str] = &[
         "yes",
+        "number",
+        "radsec",
         "2",
         "3",
         "40",

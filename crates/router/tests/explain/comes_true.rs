@@ -29,7 +29,8 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        8 => traffic::packet().prop_map(Step::Send),
+        // Explain's trial knows no connections of IPv6 yet.
+        8 => traffic::packet().prop_map(|packet| Step::Send(packet.of_ipv4())),
         8 => traffic::answer().prop_map(Step::Answer),
         1 => (1..3000u64).prop_map(Step::Wait),
         1 => configuration::change().prop_map(Step::Type),
@@ -40,8 +41,14 @@ fn step() -> impl Strategy<Value = Step> {
 fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<u8>)>, String> {
     // What is held back for the rest of its datagram is not part of the question.
     let layers = layers::network(frame).unwrap_or_default();
-    // Nor are packets that wait for an ARP answer.
-    let waited_for = layers.ether_type == layers::ETHERTYPE_ARP && rig.router.held().neighbours > 0;
+    // Nor are packets that wait for an answer of ARP or of neighbour discovery.
+    let is_discovery = match layers.ether_type {
+        layers::ETHERTYPE_IPV6 => {
+            matches!(frame.get(usize::from(layers.l3) + 40), Some(133..=137))
+        }
+        other => other == layers::ETHERTYPE_ARP,
+    };
+    let waited_for = is_discovery && rig.router.held().neighbours > 0;
     let tree = rig.console.tree().clone();
     let before = everything(rig);
     let said = rig.router.explain_frame(rig.ether(port as u8), frame, &tree, rig.now)?;

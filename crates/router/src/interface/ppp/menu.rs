@@ -96,7 +96,7 @@ pub(crate) static PROFILE: Menu = Menu {
         .column(),
         Property::new("parent-queue", Type::Or(&["none"], &A_QUEUE), "Whose part the queue is."),
         Property::new("queue-type", Type::Pair(&KINDS), "How packets wait in the queue."),
-        Property::only("insert-queue-before", &PLACE, &["bottom"], "queues stand at the end"),
+        Property::only("insert-queue-before", &Type::Text, &["bottom"], "queues stand at the end"),
         Property::new("address-list", Type::Text, "The list that has the addresses of sessions."),
         Property::new("interface-list", LIST_NAME, "The list that has sessions' interfaces."),
         Property::new("dns-server", SERVERS, "Name servers that clients are told, two at most."),
@@ -119,7 +119,6 @@ const CHOICE: Type = Type::Enum(&["default", "no", "yes"]);
 const MUST: Type = Type::Enum(&["default", "no", "required", "yes"]);
 const END: Type = Type::Either(&[Type::Address, A_POOL]);
 const SERVERS: Type = Type::List(&Type::Address);
-const PLACE: Type = Type::Or(&["bottom", "first"], &A_QUEUE);
 
 /// A line of rates, kept as it was typed.
 fn rate(text: &str) -> Result<Value, String> {

@@ -11,7 +11,7 @@
 //! asked. So what it says is what will happen, dice and token buckets included, as long as nothing
 //! else comes first.
 //!
-//! Missing: **fragments** and **IP options** as arguments, and **what comes out of tunnels** (there
+//! Missing: **connections of IPv6**, **fragments** and **IP options** as arguments, and **what comes out of tunnels** (there
 //! are none).
 
 // How the next packets travel, tried out.
