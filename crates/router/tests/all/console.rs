@@ -89,8 +89,12 @@ add address=10.0.2.254/24 interface=lan network=10.0.2.0 disabled=yes comment=x
 add gateway=10.0.1.1,10.0.1.2 distance=7
 add dst-address=10.9.0.0/16 gateway=lan
 add dst-address=10.8.0.0/16 type=prohibit
+add gateway=10.0.1.9 routing-table=isp9
+add blackhole dst-address=10.66.0.0/16 gateway=\"\"
+/routing table add name=isp9
 /ip route rule
 add src-address=10.0.1.0/24 routing-mark=second action=lookup-only-in-table table=second
+/routing rule add src-address=10.77.0.0/16 table=isp9
 /ip pool
 add name=p ranges=10.0.2.10-10.0.2.20,10.0.2.30 comment=p
 add ranges=10.0.3.0/24 next-pool=p
@@ -168,14 +172,14 @@ add interface=lan managed-address-configuration=yes ra-preference=low mtu=1480
 add prefix=2001:db8:1::/64 interface=wan autonomous=no valid-lifetime=infinity
 /ipv6 nd prefix default set preferred-lifetime=1h
 /ipv6 firewall address-list add list=bad address=fec0::/10
-/ipv6 firewall filter
-add chain=input protocol=icmpv6 icmp-options=128:0 hop-limit=equal:255 comment=pings
-add chain=forward src-address=!2001:db8::/32 dst-address-list=bad action=reject \\
-    reject-with=icmp-admin-prohibited
 /ipv6 firewall raw
 add chain=prerouting protocol=udp dst-port=53 action=notrack comment=n
 /ipv6 firewall mangle
 add chain=forward action=mark-packet new-packet-mark=six passthrough=no
+/ipv6 firewall filter
+add chain=input protocol=icmpv6 icmp-options=128:0 hop-limit=equal:255 comment=pings
+add chain=forward src-address=!2001:db8::/32 dst-address-list=bad action=reject \\
+    reject-with=icmp-admin-prohibited
 /queue type
 add name=fair kind=fq-codel
 /queue simple
@@ -183,10 +187,6 @@ add name=a target=10.0.2.0/24,lan dst=wan max-limit=1M/2500k bucket-size=1/0.01 
 add target=10.0.2.7/32 disabled=yes
 /queue tree
 add name=up parent=wan max-limit=10M queue=fair
-/routing table add name=isp9 fib
-/routing rule add src-address=10.77.0.0/16 table=isp9
-/ip route add gateway=10.0.1.9 routing-table=isp9
-/ip route add blackhole dst-address=10.66.0.0/16 gateway=\"\"
 /queue interface set ether2 queue=fair
 /ip firewall service-port set ftp disabled=yes ports=21,2121
 /ip firewall service-port set sip sip-direct-media=no sip-timeout=30m
