@@ -32,6 +32,9 @@ add interface=lan preemption-mode=no disabled=yes comment=v
 /interface absent
 add name=wlan1
 add name=radio disabled=yes comment=a
+/ip pool
+add name=p ranges=10.0.2.10-10.0.2.20,10.0.2.30 comment=p
+add ranges=10.0.3.0/24 next-pool=p
 /ppp profile
 add name=p local-address=10.9.0.1 remote-address=10.9.0.2 change-tcp-mss=no only-one=yes comment=q
 /interface pppoe-client
@@ -95,9 +98,6 @@ add blackhole dst-address=10.66.0.0/16 gateway=\"\"
 /ip route rule
 add src-address=10.0.1.0/24 routing-mark=second action=lookup-only-in-table table=second
 /routing rule add src-address=10.77.0.0/16 table=isp9
-/ip pool
-add name=p ranges=10.0.2.10-10.0.2.20,10.0.2.30 comment=p
-add ranges=10.0.3.0/24 next-pool=p
 /ip dhcp-server option
 add name=tz code=101 value=\"s'UTC'0x00\" force=yes
 /ip dhcp-server option sets
