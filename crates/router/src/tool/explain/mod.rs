@@ -166,6 +166,10 @@ pub struct Explanation {
     pub way: Vec<Step>,
 }
 
+/// How often a trial's queues are asked whether somebody may go now: for the packet, and for what is
+/// made of it.
+const RELEASES: usize = 4;
+
 impl Router {
     /// What would happen to the packet that `/tool explain` is asked about. Nothing changes.
     ///
@@ -213,7 +217,13 @@ impl Router {
                     port => flow::physical_in(trial, now, port, frame),
                 }
             }
-            flow::timers::release(trial, now);
+            // What a released packet makes may wait in its turn, and go at once as well.
+            for _ in 0..RELEASES {
+                if trial.queues.next_deadline().is_none_or(|deadline| deadline > now) {
+                    break;
+                }
+                flow::timers::release(trial, now);
+            }
             let story = trial.listen();
             let sent = next::sent(trial);
             let arrives = arrives(trial, port, frame);
