@@ -24,6 +24,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use wire::arp::ArpMessage;
 use wire::craft::{self, ip};
+use wire::gre;
+use wire::layers::protocol;
 use wire::{Ipv4Prefix, MacAddr, Moment};
 
 /// Frames that pass between two looks at the clock, which cost some 50 ns together.
@@ -445,6 +447,61 @@ add name=v1 interface=o1 vlan-id=10\nadd name=v2 interface=o2 vlan-id=10
     run(c, "routing, small table, QinQ to QinQ", &mut device, &over(&[100, 10]));
 }
 
+/// Ways into tunnels and out of them, without anything else and with connections tracked. A tunnel's other
+/// end is the host behind the second port.
+fn tunnels(c: &mut Criterion) {
+    let flows = 10 * CHUNK;
+    for (menu, more) in [("ipip", ""), ("gre", ""), ("eoip", " tunnel-id=1")] {
+        for (with, tracked) in [("", "auto"), (", conntrack", "yes")] {
+            let mut device = routed(&format!(
+                "/interface {menu} add name=t1 remote-address=10.0.2.1 keepalive=0s,0{more}
+/ip address add address=10.0.9.254/24 interface=t1
+/ip firewall connection tracking set enabled={tracked}\n"
+            ));
+            hosts(&mut device, 10);
+            let program = device.router.program();
+            let own = program.interface(program.names.find("t1").expect("the tunnel")).mac;
+            let far = MacAddr([6, 0, 0, 0, 9, 1]);
+            let request = ArpMessage::request(far, ip(10, 0, 9, 1), ip(10, 0, 9, 254));
+            if menu == "eoip" {
+                device.send(1, &[outer(menu, &craft::arp(request).build())]);
+                device.breathe();
+                device.drain();
+            }
+            let there = udp_flows(flows, false)[0].1.iter().map(|frame| to(frame, ip(10, 0, 9, 1)));
+            let back = |n: usize| {
+                let dst = ip(10, 0, 1, 1) + (n / 1024) as u32;
+                let inner = craft::udp(ip(10, 0, 9, 1), 7, dst, 10_000 + n as u16);
+                outer(menu, &craft::Frame { src_mac: far, dst_mac: own, ..inner }.build())
+            };
+            let traffic = [(0, there.collect()), (1, (0..flows).map(back).collect())];
+            run(c, &format!("{menu}, in and out{with}"), &mut device, &traffic);
+        }
+    }
+}
+
+/// A UDP frame to another destination.
+fn to(frame: &[u8], dst: u32) -> Vec<u8> {
+    let layers = wire::layers::parse(frame).expect("a frame of ours");
+    let (src, tuple) = (layers.tuple.src, layers.tuple);
+    let again = craft::udp(src, tuple.src_port, dst, tuple.dst_port);
+    craft::Frame { src_mac: MacAddr([6, 0, 0, 0, 0, 1]), dst_mac: own_mac(1), ..again }.build()
+}
+
+/// A frame in a tunnel's outer packet.
+fn outer(menu: &str, inner: &[u8]) -> Vec<u8> {
+    let ip_len = usize::from(u16::from_be_bytes([inner[16], inner[17]]));
+    let (protocol, payload) = match menu {
+        "ipip" => (protocol::IPIP, inner[14..14 + ip_len].to_vec()),
+        "gre" => (protocol::GRE, [&gre::header(0x0800), &inner[14..14 + ip_len]].concat()),
+        _ => (protocol::GRE, [&gre::eoip(1, inner.len() as u16), inner].concat()),
+    };
+    let (src, dst, body) = (ip(10, 0, 2, 1), ip(10, 0, 2, 254), craft::Body::Ip { protocol });
+    let (src_mac, dst_mac) = (MacAddr([6, 0, 0, 0, 0, 2]), own_mac(2));
+    craft::Frame { src_mac, dst_mac, src, dst, body, payload: &payload, ..Default::default() }
+        .build()
+}
+
 /// Each way that was measured beside testpmd: 1.0 means as fast.
 fn beside_testpmd(_: &mut Criterion) {
     let Some(theirs) = testpmd::ns_per_packet() else { return };
@@ -454,5 +511,5 @@ fn beside_testpmd(_: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, paths, links, beside_testpmd);
+criterion_group!(benches, paths, links, tunnels, beside_testpmd);
 criterion_main!(benches);

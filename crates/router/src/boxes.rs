@@ -70,6 +70,7 @@ impl Router {
             notrack: false,
             fasttrack: false,
             fast: false,
+            is_outer: false,
             trace: self.learnt.traces.pop().unwrap_or_default(),
         }
     }
@@ -357,7 +358,8 @@ impl Router {
         let bytes = self.io.slab.bytes(&waiting.frame);
         let l3 = usize::from(waiting.l3);
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
-        if !waiting.fasttrack {
+        // A tunnel's outer packet has not come in: what is inside was counted.
+        if !waiting.fasttrack && waiting.in_interface.is_some() {
             self.stats.paths.ipv4_fast_path.add(ip_len.into());
         }
         let len = bytes.len();

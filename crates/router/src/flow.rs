@@ -73,7 +73,9 @@ use crate::step::Step;
 use crate::story::Event;
 use checks::{count_bridged, reason};
 pub(crate) use leave::to_neighbour;
-use leave::{Onward, decide, in_pieces, in_segments, ip_total_len, next_hop, record, way_out};
+use leave::{
+    Onward, decide, in_pieces, in_segments, ip_total_len, next_hop, record, record_inward, way_out,
+};
 use local::{arp_in, bpdu_in, local_in, refuse};
 use mangle::{mangle, raw};
 use port::Frame;
@@ -87,17 +89,21 @@ pub(crate) use checks::{is_martian_source, is_own_source};
 pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use port_queue::send_by_queue;
+pub(crate) use tunnel::MOST as MOST_TUNNELS;
 pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
 pub(crate) use {local::local_out, ppp::end_sessions};
 
-/// PHYSICAL IN-INTERFACE: a frame has come in by a port.
+/// PHYSICAL IN-INTERFACE: a frame has come in by a port; or out of a tunnel, by a recipe.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
     r.at(Step::PhysicalIn);
     let interface = r.program.interface(port);
     let (running, fast) = (interface.running, interface.fast_rx);
+    if let Kind::Tunnel { at, .. } = interface.kind {
+        return tunnel::inside(r, now, at, frame, true);
+    }
     if !running {
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
@@ -515,6 +521,10 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     r.at(Step::SimpleQueuesInput);
     let (tuple, mark, none) = (&p.layers.tuple, p.marks.packet, InterfaceId::NONE);
     let queues = r.program.queue_path(tuple, p.in_interface, none, mark, (&mut r.rules.clock, now));
+    if tunnel::is_outer(&p) {
+        let kept = record_inward(r, now, &p, queues);
+        r.tell(|| Event::Kept(kept));
+    }
     let cost = r.cost(&p, p.layers.tuple);
     wait::inward(r, now, Arriving { p, queues, cost })
 }
@@ -672,7 +682,7 @@ pub(crate) fn link_below(
         Kind::Bond(at) => bonding::bond_out(r, now, at, frame, fast),
         Kind::Vrrp { on } => vrrp::vrrp_out(r, now, interface, on, frame, fast),
         Kind::Session(at) => pppoe::session_out(r, now, interface, at, frame, fast),
-        Kind::Tunnel { at, .. } => tunnel::encapsulate(r, now, interface, at, frame),
+        Kind::Tunnel { at, .. } => tunnel::encapsulate(r, now, interface, at, frame, fast),
     }
 }
 

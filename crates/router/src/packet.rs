@@ -213,6 +213,8 @@ pub(crate) struct Packet {
     pub(crate) fasttrack: bool,
     /// Still in FastPath: no box has taken it to the slow path for good.
     pub(crate) fast: bool,
+    /// It is what a tunnel of ours puts around another one: as fast as that, and not the last of its kind.
+    pub(crate) is_outer: bool,
     /// What it counted and what its way depended on.
     pub(crate) trace: Trace,
 }

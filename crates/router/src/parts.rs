@@ -70,6 +70,8 @@ pub(crate) struct Io {
     pub(crate) mark: Mark,
     /// When a port has room for what waits for it, if something does.
     pub(crate) room_at: Option<Moment>,
+    /// Empty ones, for what comes out of tunnels: two for each tunnel in the other.
+    pub(crate) spare: Vec<Batch>,
     /// Empty between two sends.
     pub(crate) outgoing: Batch,
     /// Scratch for what queues let go.
@@ -90,6 +92,7 @@ impl Io {
             pool: slab.pool(),
             lost: vec![PortCounters::default(); ports.len()],
             inbox: None,
+            spare: Vec::new(),
             outboxes: ports.iter().map(|_| Outbox::default()).collect(),
             ways_out: Arc::default(),
             now: Moment::ZERO,
@@ -347,6 +350,9 @@ pub(crate) struct Learnt {
     pub(crate) bridge_trace: Trace,
     /// The ways up from a port to IP that frames have gone.
     pub(crate) ingresses: Ingresses,
+    /// By place of the tunnel: the epoch of recipes in which its packets' address here, the interface
+    /// they leave by and its MTU were found out.
+    pub(crate) ends: Vec<(u32, (u32, InterfaceId, u16))>,
     /// The ways down from IP to a port that rewrites lead.
     pub(crate) egresses: Egresses,
 }

@@ -38,6 +38,8 @@ pub(crate) struct Way {
     pub(crate) in_interface: InterfaceId,
     /// The queues they go through.
     pub(crate) queues: Path,
+    /// They end here: what a tunnel has put around others is taken off.
+    pub(crate) inward: bool,
     /// They are FastTracked: counted as such, and only while their flow says so.
     pub(crate) fasttrack: bool,
     /// They count as FastPath, received and sent.

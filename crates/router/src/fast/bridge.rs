@@ -573,6 +573,7 @@ fn walk(
             ingress,
             in_interface,
             queues: Path::NONE,
+            inward: false,
             fasttrack: false,
             fast: false,
             edits,

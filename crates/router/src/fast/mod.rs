@@ -5,6 +5,7 @@
 //!                     ├─ bridge  nothing to ask but the hosts, and what the filter said before
 //!                     ├─ replay  a recipe per flow: what its first packet went through
 //!                     └─ ipv6    either of these, of batches with IPv6 among them
+//!                        tunnel  before all: what is inside comes in once more
 //!   whatever does not fit ─► flow::physical_in, at its place in the batch, so order is kept
 //! ```
 //!
@@ -25,6 +26,8 @@ mod passed;
 mod replay;
 // Whether a flow's recipe outlives a change of the program.
 mod revalidate;
+// Into tunnels, and out of them.
+pub(crate) mod tunnel;
 // What the bridge filter said of frames like this one.
 pub(crate) mod verdicts;
 
@@ -61,6 +64,15 @@ pub(crate) enum Left {
 /// Forwards a batch that came in by one port.
 #[inline]
 pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
+    if r.program.tunnels.list().is_empty() {
+        return pass(r, now, port, batch);
+    }
+    tunnel::receive(r, now, port, batch)
+}
+
+/// The same of what is not taken out of tunnels before.
+#[inline]
+fn pass(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let interface = r.program.interface(port);
     let (running, bridge) = (interface.running, interface.bridge);
     let facility = if bridge.is_some() { Facility::Bridging } else { Facility::Networking };

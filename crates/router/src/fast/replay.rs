@@ -217,7 +217,8 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     let is_tcp = plain.tuple.protocol == protocol::TCP;
     let flags = if is_tcp { head[33] } else { 0 };
     let way = &recipe.way;
-    if way.ingress != came.ingress
+    if way.inward
+        || way.ingress != came.ingress
         || !way.guard.admits(ip_len, ttl, tos, flags.into(), src_mac)
         || ip_len > rewrite.mtu
         || (is_tcp && flags & FIN_SYN_RST != 0)
@@ -275,7 +276,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
                 l3,
                 fast,
                 fasttrack,
-                depth: 0,
+                depth: r.link.depth,
                 hop,
                 queues,
                 cost,

@@ -4,20 +4,19 @@
 use super::wait::Cost;
 use super::{ip_out, link_out};
 use crate::discard::Discard;
-use crate::firewall::connection::Connections;
-use crate::firewall::mark::Mark;
+use crate::firewall::connection::{Connections, FlowId, flow_flag};
+use crate::firewall::mark::{Mark, Marks};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::ip::fib::NextHopId;
 use crate::ip::fragment::{self, Piece};
-use crate::ip::neighbour::{Waiting, Want};
+use crate::ip::neighbour::{NeighbourId, Waiting, Want};
 use crate::ip::route::Target;
 use crate::ip::rule::{self, Decision as Decided, Query};
 use crate::packet::{ConnectionState, Packet};
 use crate::parts::Stacked;
-use crate::program::Kind;
 use crate::queue::Path;
-use crate::recipe::Way;
+use crate::recipe::{Edits, Way};
 use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
@@ -93,7 +92,9 @@ pub(crate) enum Unkept {
     Links,
     /// A bridge does not know behind which port the neighbour is, or there are two bridges.
     Flooded,
-    /// It comes out of a tunnel, or goes into one, or into a session that is one or has MPPE.
+    /// It comes out of a session of L2TP or with MPPE, or goes into one.
+    Encrypted,
+    /// It is a tunnel's outer packet, and waits in queues, is translated, or comes by a bridge.
     Tunnel,
     /// It belongs to no connection.
     Invalid,
@@ -120,27 +121,100 @@ pub(super) fn record<F: Stacked>(
     hop: Hop<F>,
     queues: Path,
 ) -> Result<(), Unkept> {
-    let plain = matches!(p.layers.protocol, protocol::TCP | protocol::UDP)
-        && p.layers.l4 == p.layers.l3 + F::HEADER
-        && p.layers.l3 == 14
-        && !p.layers.fragment
-        && p.rest.is_empty()
-        && !p.trace.once;
+    let is_whole = p.layers.l3 == 14 && !p.layers.fragment && p.rest.is_empty();
+    let has_ports = matches!(p.layers.protocol, protocol::TCP | protocol::UDP)
+        && p.layers.l4 == p.layers.l3 + F::HEADER;
     let tracked = p.connection_state != ConnectionState::Invalid || p.fasttrack;
-    if !plain || !tracked || p.port == InterfaceId::NONE {
+    let comes_from = has_ports && p.port.is_some() || p.is_outer;
+    if !comes_from || !is_whole || !tracked || p.trace.once {
         return Err(unkept(p));
     }
-    if r.has_bridge_rules(p) {
-        return Err(Unkept::BridgeFilter);
-    }
-    if p.arrival.is_none() || p.ingress == IngressId::NONE {
-        return Err(Unkept::Links);
+    if !p.is_outer {
+        has_come_by(r, p)?;
     }
     let is_encrypted =
         r.program.session(hop.interface).is_some_and(|session| !session.has_header());
-    if matches!(r.program.interface(hop.interface).kind, Kind::Tunnel { .. }) || is_encrypted {
+    if is_encrypted {
+        return Err(Unkept::Encrypted);
+    }
+    let flow = flow_of::<F>(r, now, p)?;
+    let neighbour = F::neighbour_of(r, hop);
+    let Some(neighbour) = neighbour.filter(|&id| F::neighbours(r).mac(id).is_some()) else {
+        return Err(Unkept::Neighbour);
+    };
+    if !F::refresh(r, neighbour) {
+        let filtered = r.program.has_bridge_output();
+        return Err(if filtered { Unkept::BridgeFilter } else { Unkept::Flooded });
+    }
+    let way = Way {
+        guard: p.trace.guard,
+        ingress: p.ingress,
+        in_interface: p.in_interface,
+        queues,
+        inward: false,
+        fasttrack: p.fasttrack,
+        // What is outside is as fast as what is inside, each time.
+        fast: p.fast && !p.is_outer,
+        edits: F::edits(r, p),
+        marks: p.marks,
+    };
+    let number = r.learnt.recipes.number(way, &p.trace);
+    let generation = r.learnt.recipes.generation();
+    let flow = F::connections_mut(r).flow_mut(flow);
+    (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
+    Ok(())
+}
+
+/// Keeps what a tunnel's outer packet went through up to its end, which is here; else says why not.
+pub(super) fn record_inward(
+    r: &mut Router,
+    now: Moment,
+    p: &Packet,
+    queues: Path,
+) -> Result<(), Unkept> {
+    let is_whole = !p.layers.options && !p.layers.fragment && p.rest.is_empty();
+    if !is_whole || p.trace.once || p.connection_state == ConnectionState::Invalid {
+        return Err(unkept(p));
+    }
+    has_come_by(r, p)?;
+    if queues != Path::NONE || p.learns.is_some() {
         return Err(Unkept::Tunnel);
     }
+    let flow = flow_of::<u32>(r, now, p)?;
+    if r.v4.connections.flow(flow).flags & flow_flag::NAT != 0 {
+        return Err(Unkept::Tunnel);
+    }
+    let way = Way {
+        guard: p.trace.guard,
+        ingress: p.ingress,
+        in_interface: p.in_interface,
+        queues,
+        inward: true,
+        fasttrack: false,
+        fast: false,
+        edits: Edits::default(),
+        marks: Marks::default(),
+    };
+    let number = r.learnt.recipes.number(way, &p.trace);
+    let generation = r.learnt.recipes.generation();
+    let flow = r.v4.connections.flow_mut(flow);
+    (flow.recipe, flow.generation, flow.next_hop) = (number, generation, NeighbourId::NONE.0);
+    Ok(())
+}
+
+/// Whether the next packet would come up to IP as this one did.
+fn has_come_by(r: &Router, p: &Packet) -> Result<(), Unkept> {
+    if r.has_bridge_rules(p) {
+        return Err(Unkept::BridgeFilter);
+    }
+    match p.arrival {
+        Some(_) if p.ingress != IngressId::NONE => Ok(()),
+        _ => Err(Unkept::Links),
+    }
+}
+
+/// The flow that keeps a packet's recipe.
+fn flow_of<F: Stacked>(r: &mut Router, now: Moment, p: &Packet) -> Result<FlowId, Unkept> {
     let flow = match p.flow {
         Some(flow) if p.fasttrack || F::connections(r).is_settled(flow) => flow,
         None if !F::is_tracking(r) || p.notrack => r.untracked_flow::<F>(now, p)?,
@@ -155,36 +229,14 @@ pub(super) fn record<F: Stacked>(
     if !p.fasttrack && F::connections(r).mark_of(flow) != p.connection_mark {
         return Err(Unkept::Marked);
     }
-    let neighbour = F::neighbour_of(r, hop);
-    let Some(neighbour) = neighbour.filter(|&id| F::neighbours(r).mac(id).is_some()) else {
-        return Err(Unkept::Neighbour);
-    };
-    if !F::refresh(r, neighbour) {
-        let filtered = r.program.has_bridge_output();
-        return Err(if filtered { Unkept::BridgeFilter } else { Unkept::Flooded });
-    }
-    let way = Way {
-        guard: p.trace.guard,
-        ingress: p.ingress,
-        in_interface: p.in_interface,
-        queues,
-        fasttrack: p.fasttrack,
-        fast: p.fast,
-        edits: F::edits(r, p),
-        marks: p.marks,
-    };
-    let number = r.learnt.recipes.number(way, &p.trace);
-    let generation = r.learnt.recipes.generation();
-    let flow = F::connections_mut(r).flow_mut(flow);
-    (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
-    Ok(())
+    Ok(flow)
 }
 
 /// The first reason not to keep it, of those that the packet itself gives.
 #[cold]
 fn unkept(p: &Packet) -> Unkept {
     match p {
-        _ if p.port == InterfaceId::NONE && p.in_interface.is_some() => Unkept::Tunnel,
+        _ if p.port == InterfaceId::NONE && p.in_interface.is_some() => Unkept::Encrypted,
         _ if p.port == InterfaceId::NONE => Unkept::Own,
         _ if !matches!(p.layers.protocol, protocol::TCP | protocol::UDP) => Unkept::Protocol,
         _ if p.layers.options => Unkept::Options,

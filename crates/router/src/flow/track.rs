@@ -23,7 +23,7 @@ pub(super) fn track<F: Stacked>(r: &mut Router, now: Moment, mut p: Packet) -> O
     if !F::is_tracking(r) {
         return Some(p);
     }
-    p.fast = false;
+    p.fast &= p.is_outer;
     if p.notrack {
         r.tell(|| Event::Untracked);
         return Some(p);

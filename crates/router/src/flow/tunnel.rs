@@ -10,7 +10,9 @@ use super::leave::way_to;
 use super::local::no_listener;
 use super::{Onward, link_in, local_out, output, reason, refuse};
 use crate::discard::Discard;
+use crate::fast;
 use crate::interface::InterfaceId;
+use crate::interface::ingress::Arrival;
 use crate::interface::tunnel::{Carries, Tunnel, TunnelAt};
 use crate::ip::icmp::{self, write_ipv4};
 use crate::ip::{address, fragment};
@@ -25,25 +27,27 @@ use wire::{Moment, Tcp, TcpFlags, checksum};
 
 /// How deep tunnels may lie in each other, in and out together: a packet that comes by two and
 /// leaves by two is not rare.
-pub(super) const MOST: u8 = 6;
+pub(crate) const MOST: u8 = 6;
 
-/// Puts a frame of a tunnel into its outer packet, which the router then sends as its own.
+/// Puts a frame of a tunnel into its outer packet, which the router then sends as its own: by the
+/// recipe of the one before, if there is one that fits.
 pub(super) fn encapsulate(
     r: &mut Router,
     now: Moment,
     interface: InterfaceId,
     at: TunnelAt,
     frame: Frame,
+    fast: bool,
 ) {
     r.at(Step::Encapsulation);
     if !r.program.runs(interface) {
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
     if frame.has_offload() {
-        return r.finish_out(frame, |r, frame| encapsulate(r, now, interface, at, frame));
+        return r.finish_out(frame, |r, frame| encapsulate(r, now, interface, at, frame, fast));
     }
     let tunnel = *r.program.tunnels.get(at);
-    let Some((src, interface_out, mtu)) = ends(r, &tunnel) else {
+    let Some((src, interface_out, mtu)) = ends_now(r, at, &tunnel) else {
         return r.discard_frame(frame, Discard::NoRoute);
     };
     if r.link.depth >= MOST || interface_out == interface {
@@ -65,7 +69,8 @@ pub(super) fn encapsulate(
     if df && total > usize::from(mtu) {
         return too_long(r, now, interface, frame, mtu.saturating_sub(header as u16), link == 0);
     }
-    r.count_out(interface, carried, false);
+    let fast = fast && tunnel.allows_fast_path;
+    r.count_out(interface, carried, fast);
     let Some(mut frame) = with_room(r, frame, made) else { return };
     let dscp = tunnel.dscp.unwrap_or(inner.dscp);
     let bytes = r.io.slab.bytes_mut(&mut frame);
@@ -89,8 +94,26 @@ pub(super) fn encapsulate(
     bytes[24..26].copy_from_slice(&sum.to_be_bytes());
     r.tell(|| Event::Encapsulated { tunnel: interface, src, dst: tunnel.remote });
     r.link.depth += 1;
-    local_out(r, now, frame);
+    send_outer(r, now, frame, fast);
     r.link.depth -= 1;
+}
+
+/// LOCAL OUT of an outer packet.
+fn send_outer(r: &mut Router, now: Moment, frame: Frame, fast: bool) {
+    let Err(frame) = fast::tunnel::send(r, now, frame, fast) else { return };
+    match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) => {
+            let mut p = r.packet(frame, layers, InterfaceId::NONE);
+            (p.fast, p.is_outer) = (fast, true);
+            output(r, now, p)
+        }
+        Err(malformed) => r.discard_frame(frame, reason(malformed)),
+    }
+}
+
+/// Whether a packet for the router is one that a tunnel's other end has put around others.
+pub(super) fn is_outer(p: &Packet) -> bool {
+    matches!(p.layers.protocol, protocol::IPIP | protocol::GRE)
 }
 
 /// What the outer header takes from what is inside.
@@ -115,6 +138,21 @@ impl Inner {
             _ => Inner::default(),
         }
     }
+}
+
+/// [`ends`], which are the same as long as recipes hold.
+fn ends_now(r: &mut Router, at: TunnelAt, tunnel: &Tunnel) -> Option<(u32, InterfaceId, u16)> {
+    let epoch = r.learnt.recipes.epoch();
+    let known = r.learnt.ends.get(usize::from(at.0)).filter(|(of, _)| *of == epoch);
+    if let Some(&(_, ends)) = known {
+        return Some(ends);
+    }
+    let ends = ends(r, tunnel)?;
+    if r.learnt.ends.len() <= usize::from(at.0) {
+        r.learnt.ends.resize(usize::from(at.0) + 1, (0, (0, InterfaceId::NONE, 0)));
+    }
+    r.learnt.ends[usize::from(at.0)] = (epoch, ends);
+    Some(ends)
 }
 
 /// The address that a tunnel's packets have here, the interface they leave by, and its MTU; `None`
@@ -177,6 +215,7 @@ pub(super) fn with_room(r: &mut Router, mut frame: Frame, n: usize) -> Option<Fr
 
 /// Takes off what a tunnel of ours has put around a packet or frame.
 pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
+    let is_whole = p.rest.is_empty();
     let Some(mut p) = in_one_piece(r, p) else { return };
     let header = r.ip_header(&p).len();
     let start = usize::from(p.layers.l3) + header;
@@ -190,11 +229,10 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
         _ => None,
     };
     let (src, dst) = (p.layers.tuple.src, p.layers.tuple.dst);
-    let Some(at) = r.program.tunnels.find(src, dst, gre) else { return no_listener(r, now, p) };
-    let tunnel = *r.program.tunnels.get(at);
-    if let Some(life) = r.link.lives.get_mut(usize::from(at.0)) {
-        life.heard();
-    }
+    let Some(found) = r.program.tunnels.find(src, dst, gre) else { return no_listener(r, now, p) };
+    let tunnel = *r.program.tunnels.get(found);
+    let outer_len = p.frame.len();
+    r.heard_from(found);
     if !r.program.runs(tunnel.interface) {
         return r.discard(p, Discard::InterfaceDown);
     }
@@ -221,31 +259,43 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
             bytes[12..14].copy_from_slice(&ether_type.to_be_bytes());
         }
     }
+    if is_whole && r.program.interface(tunnel.interface).fast_rx {
+        r.count_fast_outer(p.ingress, p.in_bridge_port, outer_len);
+    }
     r.recycle(p.trace);
-    inside(r, now, &tunnel, p.frame);
+    let link = if tunnel.carries == Carries::Eoip { 0 } else { 14 };
+    let len = (p.frame.len() - link) as u64;
+    r.stats.interface_counts[tunnel.interface.index()].rx.add(len);
+    inside(r, now, found, p.frame, is_whole);
 }
 
-/// What has come out of a tunnel comes in by it.
-fn inside(r: &mut Router, now: Moment, tunnel: &Tunnel, frame: Frame) {
+/// What has come out of a tunnel, and was counted, comes in by it as by a port; `is_whole` if it came
+/// in one piece.
+pub(super) fn inside(r: &mut Router, now: Moment, at: TunnelAt, frame: Frame, is_whole: bool) {
+    let tunnel = *r.program.tunnels.get(at);
     let interface = tunnel.interface;
-    let layers = match layers::network(r.io.slab.bytes(&frame)) {
-        Ok(layers) => Ok(layers),
+    let (layers, malformed) = match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) => (layers, None),
         Err(layers::Malformed::Ethernet) => {
             r.stats.troubles[interface.index()].rx_error += 1;
             return r.discard_frame(frame, Discard::MalformedEthernet);
         }
-        Err(other) => Err(other),
+        Err(malformed) => (Layers::default(), Some(malformed)),
     };
-    let mut p = r.packet(frame, layers.unwrap_or_default(), InterfaceId::NONE);
-    (p.malformed, p.in_interface) = (layers.err(), interface);
+    let mut p = r.packet(frame, layers, interface);
+    p.malformed = malformed;
+    (p.fast, p.arrived_len) = (is_whole, p.frame.len() as u16);
+    p.fast &= r.program.interface(interface).fast_rx;
+    if is_whole {
+        // What came in pieces has no recipe: the next one may come whole, and fast.
+        let arrival = Arrival::of(interface, r.io.slab.bytes(&p.frame));
+        p.arrival = arrival.map(|(arrival, _)| arrival);
+    }
     r.tell(|| Event::Decapsulated(interface));
-    let link = if r.program.is_point_to_point(interface) { 14 } else { 0 };
-    let len = (p.frame.len() - link) as u64;
-    r.stats.interface_counts[interface.index()].rx.add(len);
     if r.src_mac(&p).is_multicast() {
         return r.discard(p, Discard::BadSourceMac);
     }
-    if is_our_question(r, tunnel, &p) {
+    if is_our_question(r, &tunnel, &p) {
         return answer_keepalive(r, now, p);
     }
     if tunnel.clamps_mss {
@@ -270,7 +320,8 @@ fn is_our_question(r: &Router, tunnel: &Tunnel, p: &Packet) -> bool {
 
 /// Gives it back, as it is.
 fn answer_keepalive(r: &mut Router, now: Moment, mut p: Packet) {
-    p.in_interface = InterfaceId::NONE;
+    (p.port, p.in_interface, p.fast) = (InterfaceId::NONE, InterfaceId::NONE, false);
+    p.arrival = None;
     r.link.depth += 1;
     output(r, now, p);
     r.link.depth -= 1;

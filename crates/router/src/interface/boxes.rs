@@ -9,6 +9,7 @@
 use super::InterfaceId;
 use super::bridge::filter::Chain;
 use super::ingress::{Ingress, IngressId};
+use super::tunnel::TunnelAt;
 use crate::packet::Packet;
 use crate::router::Router;
 use port::Frame;
@@ -88,6 +89,22 @@ impl Router {
             let more = i64::from(least) - i64::from(cut);
             let len = (len as i64 + more) as u64;
             counts[interface.index()].fast_rx.add(len);
+        }
+    }
+
+    /// Notes a sign of life of a tunnel's other end.
+    #[inline]
+    pub(crate) fn heard_from(&mut self, tunnel: TunnelAt) {
+        if let Some(life) = self.link.lives.get_mut(usize::from(tunnel.0)) {
+            life.heard();
+        }
+    }
+
+    /// Counts a tunnel's outer packet as received in FastPath by the interfaces it came through, unless
+    /// it came by a bridge that has none.
+    pub(crate) fn count_fast_outer(&mut self, by: IngressId, port: InterfaceId, len: usize) {
+        if self.tools.closed.is_empty() && (!port.is_some() || self.bridge_fast_path()) {
+            self.count_fast_in(by, len);
         }
     }
 

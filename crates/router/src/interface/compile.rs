@@ -316,7 +316,7 @@ fn put_bonds(
             enabled,
             running: enabled && slaves().all(is_port) && up.contains(&id),
             fast_rx: slaves().all(|slave| slave.fast_rx),
-            fast_tx: slaves().all(|slave| slave.fast_tx),
+            fast_tx: false, // receive only, says RouterOS
             ..Interface::none()
         };
         for slave in bond.slaves.iter().filter(|_| enabled) {
@@ -435,8 +435,10 @@ fn put_tunnels(
                 vlans: Vlans::default(),
                 aliases: Vec::new(),
                 bond: None,
-                fast_rx: false,
-                fast_tx: false,
+                // Its packets may come by any port.
+                fast_rx: tunnel.allows_fast_path
+                    && ports.iter().all(|port| port.capabilities.fast_path_rx),
+                fast_tx: tunnel.allows_fast_path,
                 offload: Offloads::NONE,
             };
         }

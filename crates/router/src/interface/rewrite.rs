@@ -191,10 +191,10 @@ impl Way {
             if !interface.running || way.tags.len() > MOST_TAGS {
                 return None;
             }
-            if !matches!(interface.kind, Kind::Ethernet { .. }) {
-                let is_tunnel = matches!(interface.kind, Kind::Tunnel { .. });
+            // What goes into a tunnel is counted there.
+            if !matches!(interface.kind, Kind::Ethernet { .. } | Kind::Tunnel { .. }) {
                 // It waits there, and goes on interface by interface.
-                if program.is_shaped_above(way.port) && !is_tunnel {
+                if program.is_shaped_above(way.port) {
                     break;
                 }
                 let is_session = matches!(interface.kind, Kind::Session(_));
@@ -204,7 +204,8 @@ impl Way {
             match interface.kind {
                 Kind::Ethernet { .. } => break,
                 // Its outer packet has a way of its own.
-                Kind::Tunnel { .. } | Kind::Absent => return None,
+                Kind::Tunnel { .. } => break,
+                Kind::Absent => return None,
                 Kind::Session(at) => {
                     let session = &program.sessions.get(at)?.session;
                     if !session.has_header() {

@@ -14,6 +14,7 @@ mod console;
 mod dhcp;
 mod dns;
 mod facilities;
+mod fast_path;
 mod fasttrack;
 mod field;
 mod forwarding;

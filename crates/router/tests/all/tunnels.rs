@@ -9,10 +9,10 @@ use wire::arp::ArpMessage;
 use wire::craft::{self, ip};
 
 /// Two routers, an underlay by their second ports, and a host at each one's first.
-struct Pair {
-    routers: [Rig; 2],
+pub(crate) struct Pair {
+    pub(crate) routers: [Rig; 2],
     /// What passed on the underlay, from the first or the second router, but for ARP.
-    seen: Vec<(usize, Vec<u8>)>,
+    pub(crate) seen: Vec<(usize, Vec<u8>)>,
     /// Whether it loses everything.
     cut: bool,
 }
@@ -27,7 +27,7 @@ fn base(n: u8) -> String {
 
 impl Pair {
     /// `script` is for both; `$me`, `$you` in it are 1 and 2, or 2 and 1.
-    fn new(script: &str) -> Pair {
+    pub(crate) fn new(script: &str) -> Pair {
         let router = |n: u8| {
             let mut rig = Rig::new(2, "");
             rig.run(&at(&base(n), n));
@@ -78,16 +78,31 @@ impl Pair {
     }
 
     /// Sends from the first one's host; what comes out at the second one's, ARP left out.
-    fn pass(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        self.routers[1].take(1);
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.pass_from(0, bytes)
+    }
+
+    /// The same from the second one's.
+    pub(crate) fn pass_back(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.pass_from(1, bytes)
+    }
+
+    fn pass_from(&mut self, n: usize, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.routers[1 - n].take(1);
         self.seen.clear();
-        self.routers[0].send(1, bytes);
+        self.routers[n].send(1, bytes);
         self.settle();
-        let all = self.routers[1].take(1);
+        let all = self.routers[1 - n].take(1);
         all.into_iter().filter(|frame| frame[12..14] != [0x08, 0x06]).collect()
     }
 
-    fn counts(&self, n: usize, name: &str) -> [(u64, u64); 2] {
+    /// Of received and sent, those in FastPath.
+    pub(crate) fn fast_counts(&self, n: usize, name: &str) -> [(u64, u64); 2] {
+        let counts = self.routers[n].router.interface_counts(self.id(n, name));
+        [counts.fast_rx, counts.fast_tx].map(|count| (count.packets, count.bytes))
+    }
+
+    pub(crate) fn counts(&self, n: usize, name: &str) -> [(u64, u64); 2] {
         let counts = self.routers[n].router.interface_counts(self.id(n, name));
         [(counts.rx.packets, counts.rx.bytes), (counts.tx.packets, counts.tx.bytes)]
     }
@@ -100,7 +115,7 @@ impl Pair {
         self.routers[n].router.program().runs(self.id(n, name))
     }
 
-    fn balanced(&mut self) {
+    pub(crate) fn balanced(&mut self) {
         for rig in &mut self.routers {
             rig.take(1);
             let frames = rig.router.frames();
@@ -116,17 +131,27 @@ fn at(script: &str, n: u8) -> String {
 
 const ENDS: &str = "local-address=192.168.0.$me remote-address=192.168.0.$you";
 
-fn script(text: &str) -> String {
+pub(crate) fn script(text: &str) -> String {
     text.replace("$ENDS", ENDS)
 }
 
 /// From host 1 to host 2, routed.
-fn datagram(payload: &[u8]) -> craft::Frame<'_> {
+pub(crate) fn datagram(payload: &[u8]) -> craft::Frame<'_> {
     craft::Frame {
         src_mac: mac(1),
         dst_mac: own_mac(1),
         payload,
         ..craft::udp(ip(10, 0, 1, 1), 1000, ip(10, 0, 2, 1), 2000)
+    }
+}
+
+/// From host 2 to host 1.
+pub(crate) fn answer(payload: &[u8]) -> craft::Frame<'_> {
+    craft::Frame {
+        src_mac: mac(2),
+        dst_mac: own_mac(1),
+        payload,
+        ..craft::udp(ip(10, 0, 2, 1), 2000, ip(10, 0, 1, 1), 1000)
     }
 }
 

@@ -183,12 +183,41 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let bonded = prop_oneof![3 => Just(None), 1 => select(modes.to_vec()).prop_map(Some)];
     let session = prop_oneof![3 => Just(None), 1 => (1..=PORTS).prop_map(Some)];
     let layout = (bridged, tagged, vlans, slow, tree, bonded, session);
-    (layout, common, rules, queues).prop_map(
-        |((bridged, tagged, vlans, slow, tree, bonded, session), common, rules, queues)| {
-            let typed = [common, rules, queues].concat();
+    (layout, common, rules, queues, tunnels()).prop_map(
+        |(
+            (bridged, tagged, vlans, slow, tree, bonded, session),
+            common,
+            rules,
+            queues,
+            tunnels,
+        )| {
+            let typed = [tunnels, common, rules, queues].concat();
             Configuration { bridged, tagged, vlans, slow, tree, bonded, session, typed }
         },
     )
+}
+
+/// Tunnels, to hosts behind the ports and in each other.
+fn tunnels() -> impl Strategy<Value = Vec<String>> {
+    const TUNNELS: &[&str] = &[
+        "/interface ipip add name=tunnel1 remote-address=10.0.2.1 keepalive=1s,3
+         /ip address add address=172.16.6.254/24 interface=tunnel1",
+        "/interface gre add name=tunnel2 remote-address=10.0.3.1 mtu=1500 keepalive=0s,0
+         /ip route add dst-address=172.16.6.0/24 gateway=tunnel2",
+        "/interface eoip add name=tunnel3 remote-address=10.0.2.1 tunnel-id=1 keepalive=0s,0
+         /interface bridge port add bridge=bridge1 interface=tunnel3",
+        "/interface eoip add name=tunnel4 remote-address=10.0.4.1 tunnel-id=1 dont-fragment=inherit \
+         keepalive=0s,0
+         /ip address add address=172.16.6.253/24 interface=tunnel4",
+        "/interface gre add name=tunnel5 remote-address=172.16.6.1 dscp=46 keepalive=0s,0
+         /ip route add dst-address=172.16.0.0/21 gateway=tunnel5",
+        "/interface ipip add name=tunnel6 remote-address=10.0.2.1 local-address=10.0.2.254 \
+         keepalive=0s,0 allow-fast-path=no clamp-tcp-mss=no
+         /ip route add dst-address=172.16.6.0/24 gateway=tunnel6",
+    ];
+    let some = subsequence(TUNNELS, 1..4);
+    let some = some.prop_map(|lines| lines.into_iter().map(String::from).collect());
+    prop_oneof![1 => Just(Vec::new()), 1 => some]
 }
 
 /// What somebody may type while packets flow.
@@ -322,16 +351,6 @@ fn common() -> impl Strategy<Value = String> {
         "/ip firewall address-list add list=some address=10.0.3.1-10.0.3.2",
         "/ip address add address=10.0.1.253/24 interface=ether1",
         "/ip address add address=192.0.2.1/32 interface=ether2",
-        "/interface ipip add name=tunnel1 remote-address=10.0.2.1 keepalive=1s,3
-         /ip address add address=172.16.6.254/24 interface=tunnel1",
-        "/interface gre add name=tunnel2 remote-address=10.0.3.1 mtu=1500
-         /ip route add dst-address=172.16.6.0/24 gateway=tunnel2",
-        "/interface eoip add name=tunnel3 remote-address=10.0.2.1 tunnel-id=1
-         /interface bridge port add bridge=bridge1 interface=tunnel3",
-        "/interface eoip add name=tunnel4 remote-address=10.0.4.1 tunnel-id=1 dont-fragment=inherit
-         /ip address add address=172.16.6.253/24 interface=tunnel4",
-        "/interface gre add name=tunnel5 remote-address=172.16.6.1 dscp=46
-         /ip route add dst-address=172.16.0.0/21 gateway=tunnel5",
         "/interface vrrp add name=vrrp1 interface=ether3 priority=255
          /ip address add address=10.0.3.200/32 interface=vrrp1",
         "/interface vrrp add name=vrrp2 interface=bridge1 priority=255 version=2

@@ -7,6 +7,8 @@
 
 #[path = "traffic/six.rs"] // beside whoever takes this file
 mod six;
+#[path = "traffic/tunnel.rs"]
+mod tunnel;
 
 use crate::configuration::PORTS;
 use crate::rig::Rig;
@@ -17,7 +19,6 @@ use router::interface::tunnel::Carries;
 use router::program;
 use wire::arp::{ArpMessage, Operation};
 use wire::craft::{self, Body, Frame, ip};
-use wire::gre;
 use wire::icmp::IcmpHeader;
 use wire::layers::{self, protocol};
 use wire::tcp::TcpHeader;
@@ -180,6 +181,11 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
             (port, link, (odd, h), dst, kind),
             (payload, ttl, tos, dont_fragment, options, vlan, cut, broken, six),
         )| {
+            // What comes out of a tunnel is mostly of its other end.
+            let (port, h) = match kind {
+                Kind::Tunnelled(carries) if payload % 5 != 0 => tunnel::other_end(carries, payload),
+                _ => (port, h),
+            };
             let src = odd.unwrap_or(host(port as u8, h));
             Packet {
                 port,
@@ -217,7 +223,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         4 => (1..3u16).prop_map(Kind::Ping),
         1 => (0..20u8, 0..3u8).prop_map(|(kind, code)| Kind::Icmp(kind, code)),
         1 => select(vec![47u8, 50, 132, 0, 255]).prop_map(Kind::Protocol),
-        2 => select(vec![Carries::Ipip, Carries::Gre, Carries::Eoip]).prop_map(Kind::Tunnelled),
+        5 => select(vec![Carries::Ipip, Carries::Gre, Carries::Eoip]).prop_map(Kind::Tunnelled),
         4 => Just(Kind::ArpRequest),
         1 => Just(Kind::ArpReply),
         1 => Just(Kind::Gratuitous),
@@ -348,18 +354,21 @@ impl Packet {
             }
             Kind::Protocol(protocol) => Frame { body: Body::Ip { protocol }, ..template }.build(),
             Kind::Tunnelled(carries) => {
-                let body = Body::Udp { src_port: 1000, dst_port: 53 };
-                let src = ip(172, 16, 6, 1);
-                let macs = Frame { dst_mac: MacAddr::BROADCAST, vlan: None, ..template };
-                let inner = Frame { body, src, ..macs }.build();
-                let (protocol, payload) = match carries {
-                    Carries::Ipip => (protocol::IPIP, inner[14..].to_vec()),
-                    Carries::Gre => (protocol::GRE, [&gre::header(0x0800), &inner[14..]].concat()),
-                    Carries::Eoip => {
-                        let header = gre::eoip(1, inner.len() as u16);
-                        (protocol::GRE, [&header, &inner[..]].concat())
-                    }
+                let flags = if self.payload.is_multiple_of(6) { 2 } else { 16 };
+                let (src_port, flags) = (1000, TcpFlags(flags));
+                let (seq, ack, window, urgent) = (999, 0, 8000, 0);
+                let header = TcpHeader { src_port, dst_port: 80, seq, ack, flags, window, urgent };
+                let body = match self.payload % 3 {
+                    0 => Body::Tcp { header, options: &[] },
+                    _ => Body::Udp { src_port, dst_port: 53 },
                 };
+                let src = ip(172, 16, 6, 1);
+                let to =
+                    rig.router.program().names.find("tunnel4").filter(|_| carries == Carries::Eoip);
+                let own = to.map(|id| rig.router.program().interface(id).mac);
+                let dst_mac = own.filter(|_| self.payload % 4 != 0).unwrap_or(MacAddr::BROADCAST);
+                let inner = Frame { dst_mac, vlan: None, body, src, ..template }.build();
+                let (protocol, payload) = tunnel::wrap(carries, &inner);
                 let body = Body::Ip { protocol };
                 Frame { body, dst: router_ip, payload: &payload, ..template }.build()
             }
@@ -563,6 +572,21 @@ impl Answer {
         }
         // By way of whoever sent it: the router, or a host on the same bridge.
         let [dst_mac, src_mac] = [6, 0].map(|at| MacAddr(*frame[at..].first_chunk().unwrap()));
+        if let Some((carries, inside)) = tunnel::unwrap(frame, &layers) {
+            let (protocol, payload) = tunnel::wrap(carries, &self.to(port, &inside)?);
+            let (src, dst, body) = (tuple.dst, tuple.src, Body::Ip { protocol });
+            let back = Frame {
+                dst_mac,
+                src_mac,
+                vlan,
+                src,
+                dst,
+                body,
+                payload: &payload,
+                ..Frame::default()
+            };
+            return Some(back.build());
+        }
         let data: Vec<u8> = match self {
             Answer::Well(len) => vec![b'x'; len],
             _ => vec![b'y'; 10],

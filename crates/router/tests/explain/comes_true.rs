@@ -40,7 +40,8 @@ fn step() -> impl Strategy<Value = Step> {
 /// Sends one frame, if what was said of it comes true.
 fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<u8>)>, String> {
     // What is held back for the rest of its datagram is not part of the question.
-    let layers = layers::network(frame).unwrap_or_default();
+    let inside = session::unwrap(frame).map(|(inside, _)| inside);
+    let layers = layers::network(inside.as_deref().unwrap_or(frame)).unwrap_or_default();
     // Nor are packets that wait for an answer of ARP or of neighbour discovery.
     let is_discovery = match layers.ether_type {
         layers::ETHERTYPE_IPV6 => {

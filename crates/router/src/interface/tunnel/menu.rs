@@ -113,9 +113,12 @@ const FRAGMENT: Property = Property::new(
     "DF of the outer header: never, so that it may leave in pieces, or the inner packet's.",
 )
 .default("no");
-const FAST: Property =
-    Property::new("allow-fast-path", Type::Bool, "Kept; tunnels take the slow path as yet.")
-        .default("yes");
+const FAST: Property = Property::new(
+    "allow-fast-path",
+    Type::Bool,
+    "What comes out of it, or goes in, may do so in FastPath.",
+)
+.default("yes");
 const IPSEC: Property = Property::missing("ipsec-secret", "IPsec is not built");
 const LOOP: Type = Type::Enum(&["default", "off", "on"]);
 const NO_LOOP: &str = "loops are not looked for";

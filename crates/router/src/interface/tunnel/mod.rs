@@ -112,6 +112,8 @@ pub struct Tunnel {
     pub clamps_mss: bool,
     /// `keepalive`.
     pub keepalive: Option<Keepalive>,
+    /// `allow-fast-path`.
+    pub allows_fast_path: bool,
 }
 
 impl Tunnel {
@@ -135,6 +137,7 @@ impl Tunnel {
             inherits_df: item.text("dont-fragment") == "inherit",
             clamps_mss: item.bool("clamp-tcp-mss"),
             keepalive: menu::read_keepalive(&item.value("keepalive")),
+            allows_fast_path: item.bool("allow-fast-path"),
         };
         (tunnel, number("mtu").map_or(carries.mtu(), |mtu| mtu as u16))
     }

@@ -129,9 +129,14 @@ impl Reason {
                  are two",
                 "nothing: once the neighbour has sent a frame it will be faster",
             ),
+            Unkept::Encrypted => (
+                "it comes out of a session of L2TP or with MPPE, or goes into one",
+                "nothing: L2TP and MPPE take the slow path as yet",
+            ),
             Unkept::Tunnel => (
-                "it comes out of a tunnel or goes into one, or is encrypted",
-                "nothing: tunnels and MPPE take the slow path as yet",
+                "a tunnel's outer packet waits in queues, is translated, or comes by a bridge that \
+                 learns",
+                "put the tunnel's own address on an interface without queues, NAT and bridge",
             ),
             Unkept::Invalid => (
                 "it belongs to no connection",

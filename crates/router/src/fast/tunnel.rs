@@ -1,0 +1,346 @@
+//! Tunnels by recipes: the outer packet's is replayed, and what is inside goes its own way.
+//!
+//! ```text
+//! in    outer flow: recipe that ends here ─► counted, taken off ─► receive(), as if a port had brought it
+//! out   rewrite of the inner packet: the tunnel ─► flow::tunnel::encapsulate ─► outer flow: recipe ─► port
+//! ```
+//!
+//! A tunnel's outer packets are a flow in either direction, with counters, a connection and a way of its
+//! own like any other; so they have recipes like any other, and tunnels may lie in each other. Frames keep
+//! their order: what came before is done before a tunnel is opened, and what is inside before the next.
+//!
+//! Never decides whose a packet is: that is `flow::tunnel`. Missing: **outer packets that come by a
+//! bridge, wait in queues on their way in or have their destination translated** (box by box).
+
+use super::common::Came;
+use super::passed::Passed;
+use super::revalidate::revalidate;
+use super::{pass, put_header, receive as receive_inside};
+use crate::firewall::connection::FlowId;
+use crate::firewall::connection::flow::flow_flag;
+use crate::firewall::mark::Mark;
+use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source};
+use crate::interface::InterfaceId;
+use crate::interface::ingress::{Arrival, Ingress, IngressId};
+use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, Tunnels};
+use crate::ip::neighbour::NeighbourId;
+use crate::queue::{Decision, Label};
+use crate::router::Router;
+use port::{Batch, Frame};
+use wire::gre::{self, Gre};
+use wire::layers::protocol;
+use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
+
+/// Forwards a batch in which there may be tunnels' outer packets.
+#[inline(never)]
+pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
+    let mut known = None;
+    if batch.as_slice().iter().all(|frame| Outer::read(r, port, &mut known, frame).is_none()) {
+        return pass(r, now, port, batch);
+    }
+    let [mut others, mut inside] =
+        [r.io.spare.pop(), r.io.spare.pop()].map(Option::unwrap_or_default);
+    let mut passed = Passed::default();
+    for frame in batch.drain() {
+        // What came before may have changed what is known.
+        let mut outer = Outer::read(r, port, &mut known, &frame);
+        if outer.is_some() && !others.is_empty() {
+            pass(r, now, port, &mut others);
+            known = None;
+            outer = Outer::read(r, port, &mut known, &frame);
+        }
+        let Some(outer) = outer else {
+            others.push(frame);
+            continue;
+        };
+        match open(r, now, &outer, frame, &mut passed) {
+            Ok((interface, frame)) => {
+                inside.push(frame);
+                r.link.depth += 1;
+                receive_inside(r, now, interface, &mut inside);
+                r.link.depth -= 1;
+                known = None;
+            }
+            Err(frame) => others.push(frame),
+        }
+    }
+    if !others.is_empty() {
+        pass(r, now, port, &mut others);
+    }
+    passed.settle(r);
+    r.io.spare.extend([others, inside]);
+}
+
+/// A packet that may be a tunnel's outer one: its flow is known, and IPv4's header is plain.
+struct Outer {
+    tuple: FiveTuple,
+    hash: u32,
+    flow: FlowId,
+    came: Came,
+}
+
+impl Outer {
+    /// Of a frame; `None` if there is nothing to open.
+    #[inline]
+    fn read(
+        r: &Router,
+        port: InterfaceId,
+        known: &mut Option<(Arrival, Ingress)>,
+        frame: &Frame,
+    ) -> Option<Outer> {
+        if frame.has_offload() {
+            return None;
+        }
+        let bytes = r.io.slab.bytes(frame);
+        let (arrival, l3) = Arrival::of(port, bytes)?;
+        let ip: &[u8; 20] = bytes.get(l3..)?.first_chunk()?;
+        let carries = matches!(ip[9], protocol::IPIP | protocol::GRE);
+        if !carries || ip[0] != 0x45 || u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff != 0 {
+            return None;
+        }
+        let by = match *known {
+            Some((same, by)) if same == arrival => by,
+            _ => *r.learnt.ingresses.find(arrival)?,
+        };
+        *known = Some((arrival, by));
+        let word = |at: usize| u32::from_be_bytes([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
+        let (src, dst) = (word(12), word(16));
+        let is_for_it = bytes.starts_with(&by.mac.0) && bytes[6] & 1 == 0 && by.takes(bytes, l3);
+        if !is_for_it
+            || by.learns.is_some()
+            || is_martian_source(src)
+            || !checksum::ipv4_header_ok(ip)
+        {
+            return None;
+        }
+        let tuple = FiveTuple { src, dst, src_port: 0, dst_port: 0, protocol: ip[9] };
+        let hash = tuple.hash();
+        let flow = r.v4.connections.flows().candidate(hash)?;
+        Some(Outer { tuple, hash, flow, came: Came::by(&by, l3) })
+    }
+}
+
+/// Takes an outer packet off, as its flow's recipe says; gives it back if there is none that fits, or what
+/// is inside is for `flow::tunnel` to look at. Returns by which interface it comes in.
+#[inline]
+fn open(
+    r: &mut Router,
+    now: Moment,
+    outer: &Outer,
+    mut frame: Frame,
+    passed: &mut Passed,
+) -> Result<(InterfaceId, Frame), Frame> {
+    let Some((id, number)) = recipe_of(r, outer.flow, outer.hash, &outer.tuple) else {
+        return Err(frame);
+    };
+    let Some(recipe) = r.learnt.recipes.get(number) else { return Err(frame) };
+    let bytes = r.io.slab.bytes(&frame);
+    let Some(payload) = Payload::read(&r.program.tunnels, outer, bytes) else { return Err(frame) };
+    let Payload { tunnel, found, at, len, ip_len } = payload;
+    let ip = &bytes[usize::from(outer.came.l3)..];
+    let src_mac = MacAddr([bytes[6], bytes[7], bytes[8], bytes[9], bytes[10], bytes[11]]);
+    let way = &recipe.way;
+    if !way.inward
+        || way.ingress != outer.came.ingress
+        || !way.guard.admits(ip_len, ip[8], ip[1], 0, src_mac)
+        || !r.program.runs(tunnel.interface)
+        || r.link.depth >= MOST_TUNNELS
+    {
+        return Err(frame);
+    }
+    let arrived = frame.len();
+    r.v4.connections.flow_mut(id).count(ip_len, now.as_millis_u32());
+    if let Some(recipe) = r.learnt.recipes.get_mut(number) {
+        recipe.count.add(ip_len.into());
+    }
+    let fast = r.program.interface(tunnel.interface).fast_rx && r.tools.closed.is_empty();
+    passed.came(r, outer.came.ingress, arrived, fast);
+    r.stats.paths.replayed += 1;
+    r.heard_from(found);
+    r.stats.interface_counts[tunnel.interface.index()].rx.add(len as u64);
+    frame.truncate(at + len);
+    match tunnel.carries {
+        Carries::Eoip => frame.pull(at),
+        Carries::Ipip | Carries::Gre => {
+            frame.pull(at - 14);
+            if let Some(head) = r.io.slab.bytes_mut(&mut frame).first_chunk_mut::<14>() {
+                *head = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x00];
+            }
+        }
+    }
+    Ok((tunnel.interface, frame))
+}
+
+/// A flow's recipe, if it holds: the flow and the recipe's number.
+#[inline]
+fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Option<(FlowId, u32)> {
+    let id = r.v4.connections.flows().confirm(flow, hash, tuple)?;
+    let flow = r.v4.connections.flow(id);
+    if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
+        return None;
+    }
+    Some((id, r.v4.connections.flow(id).recipe))
+}
+
+/// What lies in an outer packet.
+struct Payload {
+    tunnel: Tunnel,
+    found: TunnelAt,
+    /// Where it begins.
+    at: usize,
+    len: usize,
+    /// The outer packet's length.
+    ip_len: u16,
+}
+
+impl Payload {
+    /// `None` if there is more to be looked at: keepalives, checksums and keys of GRE, the first segment of
+    /// a connection whose MSS is clamped.
+    #[inline]
+    fn read(tunnels: &Tunnels, outer: &Outer, bytes: &[u8]) -> Option<Payload> {
+        let l3 = usize::from(outer.came.l3);
+        let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
+        let payload = bytes.get(l3 + 20..l3 + usize::from(ip_len))?;
+        let (gre, skipped) = match payload {
+            _ if outer.tuple.protocol == protocol::IPIP => (None, 0),
+            [0, 0, 8, 0, ..] => {
+                (Some(Gre::Packet { protocol: 0x0800, key: None, at: gre::HEADER_LEN }), 4)
+            }
+            [0x20, 1, 0x64, 0, ..] => (Some(Gre::read(payload)?), gre::EOIP_LEN),
+            _ => return None,
+        };
+        let found = tunnels.find(outer.tuple.src, outer.tuple.dst, gre)?;
+        let tunnel = *tunnels.get(found);
+        let (at, len) = match gre {
+            Some(Gre::Eoip { len, .. }) => (l3 + 20 + skipped, len),
+            _ => (l3 + 20 + skipped, payload.len() - skipped),
+        };
+        let carried = &bytes[at..at + len];
+        let inner = match tunnel.carries {
+            Carries::Eoip => {
+                let is_ipv4 = carried.get(12..14)? == [8, 0];
+                if carried[6] & 1 != 0 {
+                    return None;
+                }
+                is_ipv4.then(|| &carried[14..]).unwrap_or(&[])
+            }
+            Carries::Ipip | Carries::Gre if carried.len() < 20 => return None,
+            // It may be a question of the other end, which wants it back.
+            Carries::Ipip | Carries::Gre if carried[9] == outer.tuple.protocol => return None,
+            Carries::Ipip | Carries::Gre => carried,
+        };
+        if tunnel.clamps_mss && begins_connection(inner) {
+            return None;
+        }
+        Some(Payload { tunnel, found, at, len, ip_len })
+    }
+}
+
+/// Whether an IPv4 packet is a TCP segment with SYN, or may be.
+#[inline]
+fn begins_connection(ip: &[u8]) -> bool {
+    let &[first, .., protocol] = ip.first_chunk::<10>().unwrap_or(&[0; 10]);
+    let flags = ip.get(usize::from(first & 15) * 4 + 13);
+    protocol == protocol::TCP && flags.is_none_or(|&flags| flags & TcpFlags::SYN.0 != 0)
+}
+
+/// Sends an outer packet as the one before of its flow; gives it back if there is no recipe that fits.
+/// The packet stands behind 14 bytes for the link's header.
+#[inline]
+pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) -> Result<(), Frame> {
+    const L3: usize = 14;
+    if r.reference() || r.is_told() {
+        return Err(frame);
+    }
+    let Some(&ip) = r.io.slab.bytes(&frame).get(L3..).and_then(|ip| ip.first_chunk::<20>()) else {
+        return Err(frame);
+    };
+    let word = |at: usize| u32::from_be_bytes([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
+    let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
+    let (src, dst, tos) = (word(12), word(16), ip[1]);
+    let tuple = FiveTuple { src, dst, src_port: 0, dst_port: 0, protocol: ip[9] };
+    let hash = tuple.hash();
+    let Some(candidate) = r.v4.connections.flows().candidate(hash) else { return Err(frame) };
+    let Some((id, number)) = recipe_of(r, candidate, hash, &tuple) else { return Err(frame) };
+    let flow = r.v4.connections.flow(id);
+    let (flags, to, next_hop) = (flow.flags, flow.translated(), NeighbourId(flow.next_hop));
+    if !r.v4.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !r.refresh(next_hop) {
+        return Err(frame);
+    }
+    let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
+    let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
+    let way = &recipe.way;
+    let more = rewrite.len().saturating_sub(L3);
+    if way.inward
+        || way.ingress != IngressId::NONE
+        || !way.guard.admits(ip_len, ip[8], tos, 0, MacAddr::default())
+        || ip_len > rewrite.mtu
+        || !r.io.slab.push(&mut frame, more)
+    {
+        return Err(frame);
+    }
+    let now_ms = now.as_millis_u32();
+    r.v4.connections.flow_mut(id).count(ip_len, now_ms);
+    recipe.count.add(ip_len.into());
+    let l3 = L3 + more;
+    let ip = &mut r.io.slab.bytes_mut(&mut frame)[l3..];
+    if flags & flow_flag::NAT != 0 {
+        translate(ip, &tuple, &to);
+    }
+    if way.edits.any {
+        way.edits.write(ip);
+    }
+    let (mut queues, mark) = (way.queues, way.marks.packet);
+    r.stats.paths.replayed += 1;
+    while let Some(leaf) = queues.first() {
+        queues = queues.rest();
+        let len = u32::from(ip_len) + 14;
+        let decision = r.queues.offer(leaf, now, len);
+        if decision == Decision::Pass {
+            continue;
+        }
+        let hop = Hop { interface: rewrite.interface, address: rewrite.address };
+        let tuple = r.v4.connections.flow(id).translate_destination(tuple);
+        let cost = Cost { len, label: Label { tuple, tos }, mark };
+        frame.pull(more);
+        let leaving = Leaving {
+            frame,
+            rest: Vec::new(),
+            in_interface: InterfaceId::NONE,
+            ingress: IngressId::NONE,
+            l3: L3 as u16,
+            fast,
+            fasttrack: false,
+            depth: r.link.depth,
+            hop,
+            queues,
+            cost,
+        };
+        flow::queue(r, now, leaf, decision, Resume::Out(leaving), cost);
+        return Ok(());
+    }
+    put_header(&r.io.slab, &mut frame, l3, rewrite);
+    let (port, egress, left) = (rewrite.port, rewrite.egress, frame.len() - rewrite.len());
+    rewrite.used_ms = now_ms;
+    if egress.has_layers() {
+        let mut passed = Passed::default();
+        passed.left(r, egress, left, fast);
+        passed.settle(r);
+    }
+    // Trees on the interfaces below look at it.
+    r.io.mark = mark;
+    r.transmit(port, frame, fast);
+    r.io.mark = Mark::NONE;
+    Ok(())
+}
+
+/// Gives an outer packet other addresses; it has no checksum of them but IP's.
+#[inline(never)]
+fn translate(ip: &mut [u8], old: &FiveTuple, new: &FiveTuple) {
+    ip[12..16].copy_from_slice(&new.src.to_be_bytes());
+    ip[16..20].copy_from_slice(&new.dst.to_be_bytes());
+    let delta = checksum::Delta::default().u32(old.src, new.src).u32(old.dst, new.dst);
+    if let Some(at) = ip[10..].first_chunk_mut() {
+        *at = delta.apply(u16::from_be_bytes(*at)).to_be_bytes();
+    }
+}

@@ -1,0 +1,80 @@
+//! FastPath by kind of interface, as MikroTik lists it: two routers, and between them a link of each kind.
+//!
+//! ```text
+//! host 1 ── ether1 [ 1 ] ether2 ══ over ══ ether2 [ 2 ] ether1 ── host 2
+//! ```
+
+use crate::tunnels::{Pair, answer, datagram, script};
+
+/// What a link is made of, and whether what comes in by it, and goes out, may do so in FastPath. `over` is
+/// the link's interface.
+type Kind = (&'static str, &'static str, bool, bool);
+
+const KINDS: &[Kind] = &[
+    (
+        "bridge (6.29)",
+        "/interface bridge add name=over protocol-mode=none
+         /interface bridge port add bridge=over interface=ether2",
+        true,
+        true,
+    ),
+    ("VLAN (6.30)", "/interface vlan add name=over interface=ether2 vlan-id=5", true, true),
+    ("bonding (6.30, receive only)", "/interface bonding add name=over slaves=ether2", true, false),
+    ("IPIP (6.33)", "/interface ipip add name=over $ENDS", true, true),
+    ("GRE (6.33)", "/interface gre add name=over $ENDS", true, true),
+    ("EoIP (6.33)", "/interface eoip add name=over tunnel-id=1 $ENDS", true, true),
+    ("IPIP", "/interface ipip add name=over allow-fast-path=no $ENDS", false, false),
+    ("GRE", "/interface gre add name=over allow-fast-path=no $ENDS", false, false),
+    ("EoIP", "/interface eoip add name=over tunnel-id=1 allow-fast-path=no $ENDS", false, false),
+];
+
+/// A tracked router has FastPath for what is FastTracked only.
+const TRACKED: &str = "/ip firewall filter
+add chain=forward action=fasttrack-connection connection-state=established
+add chain=forward action=accept connection-state=established";
+
+#[test]
+fn by_kind_of_interface() {
+    for (kind, add, rx, tx) in KINDS {
+        for firewall in ["", TRACKED] {
+            let mut pair = Pair::new(&script(&format!(
+                "/interface ethernet set ether2 mac-address=02:00:00:00:01:0$me
+                 {add}
+                 /ip address add address=172.16.0.$me/30 interface=over
+                 /ip route add dst-address=10.0.$you.0/24 gateway=172.16.0.$you
+                 {firewall}"
+            )));
+            let (there, back) = (datagram(&[7; 100]).build(), answer(&[7; 100]).build());
+            for _ in 0..4 {
+                assert_eq!(pair.pass(&there).len(), 1, "{kind} {:?}", pair.seen);
+                assert_eq!(pair.pass_back(&back).len(), 1, "{kind}");
+            }
+            let before = [0, 1].map(|n| pair.routers[n].router.path_counts().replayed);
+            let fast = |pair: &Pair, n| pair.fast_counts(n, "over");
+            let counts = |pair: &Pair, n| pair.counts(n, "over");
+            let (was, were) = ([0, 1].map(|n| fast(&pair, n)), [0, 1].map(|n| counts(&pair, n)));
+            for _ in 0..5 {
+                assert_eq!(pair.pass(&there).len(), 1, "{kind}");
+                assert_eq!(pair.pass_back(&back).len(), 1, "{kind}");
+            }
+            for n in 0..2 {
+                let differ = |a: (u64, u64), b: (u64, u64)| (a.0 - b.0, a.1 - b.1);
+                let (all, quick) = (counts(&pair, n), fast(&pair, n));
+                for (way, is_fast) in [(0, rx), (1, tx)] {
+                    let passed = differ(all[way], were[n][way]);
+                    let wanted = if *is_fast { passed } else { (0, 0) };
+                    let way_name = ["rx", "tx"][way];
+                    assert_eq!(passed.0, 5, "{kind} {way_name} {firewall}");
+                    let got = differ(quick[way], was[n][way]);
+                    assert_eq!(got, wanted, "{kind} fp-{way_name} of router {n} {firewall}");
+                }
+                // Of a tunnel, the outer packets have recipes, whatever counts.
+                let replayed = pair.routers[n].router.path_counts().replayed - before[n];
+                if kind.contains("IP") || kind.contains("GRE") {
+                    assert!(replayed >= 10, "{kind}: {replayed} of router {n} {firewall}");
+                }
+            }
+            pair.balanced();
+        }
+    }
+}
