@@ -468,7 +468,8 @@ fn tunnels(c: &mut Criterion) {
                 device.breathe();
                 device.drain();
             }
-            let there = udp_flows(flows, false)[0].1.iter().map(|frame| to(frame, ip(10, 0, 9, 1)));
+            let plain = udp_flows(flows, false).swap_remove(0).1;
+            let there = plain.iter().map(|frame| to(frame, ip(10, 0, 9, 1)));
             let back = |n: usize| {
                 let dst = ip(10, 0, 1, 1) + (n / 1024) as u32;
                 let inner = craft::udp(ip(10, 0, 9, 1), 7, dst, 10_000 + n as u16);

@@ -175,13 +175,6 @@ fn vlan_in(r: &mut Router, now: Moment, mut p: Packet, vlan: InterfaceId) {
     link_in(r, now, p, vlan)
 }
 
-/// Takes a tunnel's outer packet off, which has come to LOCAL IN: what is inside comes in again, by
-/// the tunnel.
-fn tunnel_in(r: &mut Router, now: Moment, p: Packet) {
-    r.at(Step::Decapsulation);
-    tunnel::decapsulate(r, now, p)
-}
-
 /// BRIDGING (box A): a frame has come in by a port of a bridge.
 fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     let from = p.in_interface;
@@ -521,10 +514,7 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     r.at(Step::SimpleQueuesInput);
     let (tuple, mark, none) = (&p.layers.tuple, p.marks.packet, InterfaceId::NONE);
     let queues = r.program.queue_path(tuple, p.in_interface, none, mark, (&mut r.rules.clock, now));
-    if tunnel::is_outer(&p) {
-        let kept = record_inward(r, now, &p, queues);
-        r.tell(|| Event::Kept(kept));
-    }
+    record_inward(r, now, &p, queues);
     let cost = r.cost(&p, p.layers.tuple);
     wait::inward(r, now, Arriving { p, queues, cost })
 }

@@ -222,7 +222,7 @@ impl Payload {
                 if carried[6] & 1 != 0 {
                     return None;
                 }
-                is_ipv4.then(|| &carried[14..]).unwrap_or(&[])
+                if is_ipv4 { &carried[14..] } else { &[] }
             }
             Carries::Ipip | Carries::Gre if carried.len() < 20 => return None,
             // It may be a question of the other end, which wants it back.

@@ -2,7 +2,7 @@
 //! the neighbour.
 
 use super::wait::Cost;
-use super::{ip_out, link_out};
+use super::{ip_out, link_out, tunnel};
 use crate::discard::Discard;
 use crate::firewall::connection::{Connections, FlowId, flow_flag};
 use crate::firewall::mark::{Mark, Marks};
@@ -165,13 +165,15 @@ pub(super) fn record<F: Stacked>(
     Ok(())
 }
 
-/// Keeps what a tunnel's outer packet went through up to its end, which is here; else says why not.
-pub(super) fn record_inward(
-    r: &mut Router,
-    now: Moment,
-    p: &Packet,
-    queues: Path,
-) -> Result<(), Unkept> {
+/// Keeps what a tunnel's outer packet went through up to its end, which is here.
+pub(super) fn record_inward(r: &mut Router, now: Moment, p: &Packet, queues: Path) {
+    if tunnel::is_outer(p) {
+        let kept = keep_inward(r, now, p, queues);
+        r.tell(|| Event::Kept(kept));
+    }
+}
+
+fn keep_inward(r: &mut Router, now: Moment, p: &Packet, queues: Path) -> Result<(), Unkept> {
     let is_whole = !p.layers.options && !p.layers.fragment && p.rest.is_empty();
     if !is_whole || p.trace.once || p.connection_state == ConnectionState::Invalid {
         return Err(unkept(p));

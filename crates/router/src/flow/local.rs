@@ -3,7 +3,7 @@
 
 use super::leave::{Hop, to_neighbour};
 use super::rules::bridge_accepts;
-use super::{l2tp, link_out, output, radius, reason, tunnel_in, vrrp};
+use super::{l2tp, link_out, output, radius, reason, tunnel, vrrp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
@@ -40,7 +40,7 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
         return dns::resolver::receive(r, now, p);
     }
     match p.layers.protocol {
-        protocol::IPIP | protocol::GRE => return tunnel_in(r, now, p),
+        protocol::IPIP | protocol::GRE => return tunnel::decapsulate(r, now, p),
         protocol::ICMP => match r.transport(&p).first().copied() {
             Some(8) => return echo_reply(r, now, p),
             _ if r.is_awaited(now, &p) => return r.consume(p),

@@ -99,7 +99,7 @@ pub(super) fn encapsulate(
 }
 
 /// LOCAL OUT of an outer packet.
-fn send_outer(r: &mut Router, now: Moment, frame: Frame, fast: bool) {
+pub(super) fn send_outer(r: &mut Router, now: Moment, frame: Frame, fast: bool) {
     let Err(frame) = fast::tunnel::send(r, now, frame, fast) else { return };
     match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => {
@@ -213,8 +213,10 @@ pub(super) fn with_room(r: &mut Router, mut frame: Frame, n: usize) -> Option<Fr
     Some(copy)
 }
 
-/// Takes off what a tunnel of ours has put around a packet or frame.
+/// Takes off what a tunnel's other end has put around a packet or frame, and has come to LOCAL IN: what is
+/// inside comes in again, by the tunnel.
 pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
+    r.at(Step::Decapsulation);
     let is_whole = p.rest.is_empty();
     let Some(mut p) = in_one_piece(r, p) else { return };
     let header = r.ip_header(&p).len();

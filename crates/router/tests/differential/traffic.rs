@@ -183,7 +183,9 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
         )| {
             // What comes out of a tunnel is mostly of its other end.
             let (port, h) = match kind {
-                Kind::Tunnelled(carries) if payload % 5 != 0 => tunnel::other_end(carries, payload),
+                Kind::Tunnelled(carries) if !payload.is_multiple_of(5) => {
+                    tunnel::other_end(carries, payload)
+                }
                 _ => (port, h),
             };
             let src = odd.unwrap_or(host(port as u8, h));
@@ -366,7 +368,8 @@ impl Packet {
                 let to =
                     rig.router.program().names.find("tunnel4").filter(|_| carries == Carries::Eoip);
                 let own = to.map(|id| rig.router.program().interface(id).mac);
-                let dst_mac = own.filter(|_| self.payload % 4 != 0).unwrap_or(MacAddr::BROADCAST);
+                let dst_mac =
+                    own.filter(|_| !self.payload.is_multiple_of(4)).unwrap_or(MacAddr::BROADCAST);
                 let inner = Frame { dst_mac, vlan: None, body, src, ..template }.build();
                 let (protocol, payload) = tunnel::wrap(carries, &inner);
                 let body = Body::Ip { protocol };
