@@ -9,6 +9,8 @@
 //! The bodies are here, so that both ways run the same. Inputs that crashed become described cases
 //! in the tests of the crate they crashed.
 
+/// Any bytes as what others say to the router's services.
+pub mod announced;
 /// Any bytes from a client of the API.
 pub mod api_sentence;
 /// Any bytes as a frame: layers and all views.
@@ -43,5 +45,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "router", run: router::run, words: Vec::new },
     Target { name: "pcap", run: pcap::run, words: Vec::new },
     Target { name: "layer7", run: layer7::run, words: layer7::words },
+    Target { name: "announced", run: announced::run, words: Vec::new },
     Target { name: "api_sentence", run: api_sentence::run, words: api_sentence::words },
 ];

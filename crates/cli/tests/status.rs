@@ -11,7 +11,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/interface 6to4", "tunnels of IPv6 in IPv4"),
     ("/interface ethernet switch", "switch chips"),
     ("/interface pptp-client, /interface pptp-server", "PPP in GRE, agreed upon by TCP"),
-    ("/ip dhcp-relay", "DHCP from elsewhere"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
     ("/ip route vrf", "routers within the router"),

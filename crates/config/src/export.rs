@@ -95,7 +95,9 @@ impl Run<'_> {
             return inert::export(items.map(|item| &**item), style.terse);
         }
         let remarks = self.remarks(menu);
-        let commands = self.commands(menu, style);
+        let mut begins = Vec::new();
+        self.look(|view| begins = view.status.factory(menu));
+        let commands = self.commands(menu, style, &begins);
         if !commands.is_empty() && !style.terse {
             text += menu.path;
             text.push('\n');
@@ -137,7 +139,12 @@ impl Run<'_> {
     }
 
     /// The commands that make a menu's items.
-    fn commands(&self, menu: &Menu, style: Style) -> Vec<(ItemId, Vec<Piece>)> {
+    fn commands(
+        &self,
+        menu: &Menu,
+        style: Style,
+        begins: &[BTreeMap<&'static str, Value>],
+    ) -> Vec<(ItemId, Vec<Piece>)> {
         let untouched = Item::new(ItemId(0), BTreeMap::new());
         let items = self.tree.items(menu.path).iter();
         let items = items.enumerate().filter(|(_, item)| !item.dynamic);
@@ -153,18 +160,32 @@ impl Run<'_> {
             }
         };
         if !fixed {
-            let commands = items.filter_map(|(_, item)| {
-                let words = properties(menu, item, style, None, &untouched);
+            let begins = begins.iter().map(|values| Item::new(ItemId(0), values.clone()));
+            let begins: Vec<Item> = begins.collect();
+            let commands = items.filter_map(|(number, item)| {
                 if item.get("default") != Some(&Value::Bool(true)) {
+                    let words = properties(menu, item, style, None, &untouched);
                     return Some((item.id, command("add", words)));
                 }
                 // The device begins with it: what is said is how it differs.
-                let mut words = words;
-                words.retain(|word| {
-                    let name = word.name.trim_end_matches('=');
-                    menu.property(name).is_none_or(|p| p.access != Access::Required)
-                });
-                let mut set = command("set", vec![Piece::word("[ find default=yes ]")]);
+                let same = |new: &&Item| match menu.key() {
+                    Some(key) => new.name(key) == item.name(key),
+                    None => true,
+                };
+                let mut same = begins.iter().filter(same);
+                let new = match (&begins[..], menu.key()) {
+                    ([only], _) => Some(only),
+                    (_, Some(_)) => same.next(),
+                    (_, None) => same.nth(number),
+                };
+                // One alone is found without its name.
+                let key = menu.key().filter(|_| begins.len() != 1);
+                let words = properties(menu, item, style, key, new.unwrap_or(&untouched));
+                let which = match begins.len() {
+                    1 => "[ find default=yes ]".to_string(),
+                    _ => selector(menu, item, number),
+                };
+                let mut set = command("set", vec![Piece::word(which)]);
                 let any = !words.is_empty();
                 set.extend(words);
                 any.then_some((item.id, set))

@@ -2,6 +2,7 @@
 //! and rules about items.
 
 use crate::{Item, ItemId, Menu, Tree, Value};
+use std::collections::BTreeMap;
 
 /// Asked by the interpreter for what only the device knows. All methods have an answer, so a
 /// device implements what it has; `()` is a device that knows nothing.
@@ -55,6 +56,13 @@ pub trait Status {
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
         let _ = (menu, item, tree);
         Ok(())
+    }
+
+    /// The values of the items that a list begins with on a new device, in their order; `default` is yes
+    /// in each. An export says how they differ from that.
+    fn factory(&self, menu: &Menu) -> Vec<BTreeMap<&'static str, Value>> {
+        let _ = menu;
+        Vec::new()
     }
 
     /// The lines at the head of an export, without `# `: the date, the model.

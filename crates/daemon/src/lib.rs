@@ -23,6 +23,8 @@ pub mod underway;
 pub mod alarm;
 // Lines for somebody who may have stopped reading.
 pub mod outlet;
+// The log on a disk, and on the device's own terminal.
+mod journal;
 // Sessions' turns between two breaths.
 pub mod gate;
 // A node in real time, on a thread of its own.

@@ -15,6 +15,7 @@
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::gate::{Gate, Turn, Wake, Work};
+use crate::journal::Journal;
 use crate::node::{self, Errand, Node, Socket};
 use crate::underway::{Files, Underway, WIND_UP};
 use config::{Call, Host, How, Item, Language, Menu, Progress, Record, Session, Status, Tree};
@@ -54,6 +55,8 @@ struct Shared {
     follower: OnceLock<Thread>,
     /// What scripts that nobody types are written in.
     language: OnceLock<Arc<Language>>,
+    /// The device's own, for its scripts and its log.
+    files: OnceLock<Files>,
 }
 
 /// The thread's own: what nobody else sees.
@@ -144,6 +147,7 @@ impl Live {
             news: AtomicBool::new(false),
             follower: OnceLock::new(),
             language: OnceLock::new(),
+            files: OnceLock::new(),
         });
         let thread = thread::Builder::new().name(name).spawn({
             let shared = shared.clone();
@@ -204,6 +208,11 @@ impl Live {
 pub struct Door(Arc<Shared>);
 
 impl Door {
+    /// Gives the device its files, once: for its own scripts and its log.
+    pub(crate) fn give_files(&self, files: Files) {
+        let _ = self.0.files.set(files);
+    }
+
     /// A session's way to the node.
     pub fn host(&self, files: Files, interrupt: Interrupt) -> LiveHost {
         let (shared, underway) = (self.0.clone(), Underway::new(files));
@@ -263,6 +272,7 @@ impl Shared {
     /// compiled and applied like a change of a link.
     fn follow(self: &Arc<Self>) {
         let (mut scripts, interrupt) = (Vec::new(), Interrupt::default());
+        let mut journal = None;
         while !self.stop.load(Ordering::Acquire) {
             if !self.news.swap(false, Ordering::AcqRel) {
                 thread::park();
@@ -271,7 +281,10 @@ impl Shared {
             self.heed(&mut lock(&self.compiler));
             scripts.retain(|script: &JoinHandle<()>| !script.is_finished());
             while let Ok(Some(errand)) = self.with(|node, _| node.take_errand()) {
-                scripts.extend(self.errand(errand, &interrupt, scripts.len()));
+                let (running, files) = (scripts.len(), self.files.get().cloned());
+                let journal =
+                    journal.get_or_insert_with(|| Journal::new(files.unwrap_or(Files::none())));
+                scripts.extend(self.errand(errand, &interrupt, (journal, running)));
             }
         }
         interrupt.raise();
@@ -284,12 +297,17 @@ impl Shared {
         self: &Arc<Self>,
         errand: Errand,
         interrupt: &Interrupt,
-        running: usize,
+        (journal, running): (&mut Journal, usize),
     ) -> Option<JoinHandle<()>> {
         let door = Door(Arc::clone(self));
-        let mut host = door.host(Files::none(), interrupt.clone());
+        let files = self.files.get().cloned().unwrap_or(Files::none());
+        let mut host = door.host(files, interrupt.clone());
         let errand = match errand {
             Errand::Script(script) => script,
+            Errand::Line(outlet, line) => {
+                journal.put(&outlet, &line);
+                return None;
+            }
             Errand::Back(tree) => {
                 let back = thread::Builder::new().name("back".to_string());
                 return back.spawn(move || host.take_back(&tree)).ok();

@@ -9,7 +9,7 @@
 use crate::node::Node;
 use config::{Call, Job, Progress, Record, Started};
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use wire::Moment;
@@ -74,6 +74,35 @@ impl Files {
         let mut part = path.clone().into_os_string();
         part.push(".part");
         fs::write(&part, content).and_then(|()| fs::rename(&part, &path)).map_err(failed)
+    }
+
+    /// Adds to a file, which need not be there.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn append(&self, name: &str, content: &[u8]) -> Result<(), String> {
+        let path = self.path(name)?;
+        if self.rehearsed {
+            return Ok(());
+        }
+        let failed = |error| format!("failure: cannot write {name}: {error}");
+        let file = fs::OpenOptions::new().append(true).create(true).open(path);
+        file.and_then(|mut file| file.write_all(content)).map_err(failed)
+    }
+
+    /// Gives a file another name; one that had it is gone.
+    ///
+    /// # Errors
+    /// It cannot be.
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), String> {
+        let paths = (self.path(from)?, self.path(to)?);
+        let failed = |error| format!("failure: cannot rename {from}: {error}");
+        if self.rehearsed { Ok(()) } else { fs::rename(paths.0, paths.1).map_err(failed) }
+    }
+
+    /// Whether there is a file of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.path(name).is_ok_and(|path| path.is_file())
     }
 
     /// Where a file of this name is: beneath the directory, links followed.

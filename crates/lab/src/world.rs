@@ -160,7 +160,8 @@ impl World {
                 let _ = self.places[at].node.configure(&tree, now);
                 return;
             }
-            None => return,
+            // There is no disk, and no terminal.
+            Some(Errand::Line(..)) | None => return,
         };
         let language = self.language.get_or_insert_with(|| Arc::new(node::language(&[])));
         let mut session = Session::new(Arc::clone(language));

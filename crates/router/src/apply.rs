@@ -26,12 +26,13 @@ use crate::interface::tunnel::Tunnel;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::{Machine, Vrrp};
 use crate::ip::route::TooManyTargets;
-use crate::ip::{arp, dhcp, dns};
+use crate::ip::{arp, dhcp, discovery, dns};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd, pool};
 use crate::parts::{InterfaceCounts, Trouble};
 use crate::program::Program;
 use crate::router::Router;
+use crate::system::ntp;
 use config::Tree;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -261,7 +262,16 @@ impl Router {
         }
         let same_pools = Arc::ptr_eq(&self.program.v6.pools, &change.program.v6.pools);
         let same_wants = Arc::ptr_eq(&self.program.v6.wants, &change.program.v6.wants);
+        let old = &self.program.system.discovery;
+        let same_ntp = Arc::ptr_eq(&self.program.system.ntp, &change.program.system.ntp);
+        let same_discovery = Arc::ptr_eq(old, &change.program.system.discovery);
         std::mem::swap(&mut self.program, &mut change.program);
+        if !same_ntp {
+            ntp::adopt(self, now);
+        }
+        if !same_discovery {
+            discovery::adopt(self, now);
+        }
         if !same_nd {
             self.services.due = now;
         }
@@ -279,6 +289,7 @@ impl Router {
         if !Arc::ptr_eq(&self.program.dns, &change.program.dns) {
             dns::resolver::adopt(self, now);
         }
+        self.stats.log.configure(&self.program.system.logging);
         if change.interfaces {
             self.services.due = now;
         }

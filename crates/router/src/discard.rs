@@ -63,6 +63,14 @@ reasons! {
     BadDhcp = "bad-dhcp",
     /// To the router's name service, and no query, nor the response that it waits for.
     BadDns = "bad-dns",
+    /// SNMP that is damaged, of a version that is not spoken, or of somebody who may not ask.
+    BadSnmp = "bad-snmp",
+    /// A time server's answer that is damaged, or no answer to what was asked.
+    BadNtp = "bad-ntp",
+    /// MNDP, LLDP or CDP that is damaged, or says that it is from the router itself.
+    BadAnnouncement = "bad-announcement",
+    /// A neighbour that says it is there, and 256 are known already.
+    TooManyNeighbours = "too-many-neighbours",
     /// A PPPoE packet that is cut off, contradicts itself, or is for the wrong address.
     MalformedPppoe = "malformed-pppoe",
     /// A PPPoE packet of a session that is not there, or has another host: forged, or late.

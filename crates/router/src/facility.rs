@@ -16,8 +16,9 @@
 
 use crate::compiler::Compiling;
 use crate::router::Router;
-use crate::status::{Page, RouterStatus};
-use crate::{firewall, interface, ip, ipv6, queue, status, tool};
+use crate::status::{Page, RouterStatus, Values};
+use crate::system::{identity, logging, ntp};
+use crate::{firewall, interface, ip, ipv6, queue, snmp, status, tool};
 use config::{Call, Command, Display, Item, ItemId, Menu, Reply, Started, Tree, Unnamed, Value};
 use interface::bridge;
 use ip::dhcp::facilities as dhcp;
@@ -57,6 +58,8 @@ pub(crate) struct Facility {
     pub(crate) remark: fn(&RouterStatus, &Item) -> Option<String>,
     /// The items that the router made itself.
     pub(crate) rows: Rows,
+    /// The items that a device begins with, which say `default=yes` of themselves.
+    pub(crate) factory: fn() -> Vec<Values>,
     /// What can be done beside.
     pub(crate) commands: &'static [(&'static Command, Start)],
 }
@@ -129,9 +132,12 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &dhcp::LEASE,
     &dhcp::CONFIG,
     &dhcp::CLIENT,
+    &ip::dhcp::relay::FACILITY,
     &dns::DNS,
     &dns::STATIC,
     &dns::CACHE,
+    &ip::discovery::menu::FACILITY,
+    &ip::discovery::menu::DISCOVERY,
     &firewall::facilities::ADDRESS_LIST,
     &firewall::facilities::LAYER7,
     &firewall::facilities::RAW,
@@ -164,11 +170,18 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &queue::facilities::SIMPLE,
     &queue::facilities::TREE,
     &queue::interface::FACILITY,
+    &snmp::menu::FACILITY,
+    &snmp::menu::COMMUNITIES,
     &tool::FACILITY,
     &tool::sniffer::facilities::SNIFFER,
     &tool::sniffer::facilities::PACKET,
     &status::discard::FACILITY,
     &status::log::FACILITY,
+    &identity::FACILITY,
+    &logging::menu::ACTIONS,
+    &logging::menu::RULES,
+    &ntp::menu::FACILITY,
+    &ntp::menu::SERVERS_FACILITY,
 ];
 
 /// All menus of the router, those that others refer to first.
@@ -196,6 +209,7 @@ impl Facility {
         setting: |_, _| None,
         remark: |_, _| None,
         rows: Rows::None,
+        factory: Vec::new,
         commands: &[],
     };
 

@@ -64,7 +64,7 @@ use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
 use crate::ip::rule::Decision as Decided;
-use crate::ip::{dhcp, icmp, record_route};
+use crate::ip::{dhcp, discovery, icmp, record_route};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -94,7 +94,7 @@ pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
-pub(crate) use {local::local_out, ppp::end_sessions};
+pub(crate) use {local::local_out, local::local_out_by, ppp::end_sessions};
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port; or out of a tunnel, by a recipe.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
@@ -137,6 +137,7 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
 fn link_in(r: &mut Router, now: Moment, mut p: Packet, interface: InterfaceId) {
     p.in_interface = interface;
     p.ingress = r.enter(&p, interface);
+    let Some(p) = discovery::link_in(r, now, p) else { return };
     if let Some(bond) = r.program.interface(interface).bond {
         return bonding::bond_in(r, now, p, bond);
     }
@@ -419,7 +420,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         return r.discard(p, Discard::BadHeaderChecksum);
     }
     let src = p.layers.tuple.src;
-    let martian = is_martian_source(src) && !dhcp::server::is_nobodys(&r.program, &p);
+    let martian = is_martian_source(src) && !checks::is_nobodys(r, &p);
     if martian || is_own_source(r, src) {
         return r.discard(p, Discard::MartianSource);
     }

@@ -56,6 +56,11 @@ pub mod ip;
 // IPv6: addresses, routes, neighbours, ICMPv6, settings.
 pub mod ipv6;
 
+// `/system`: the router's name, where its log goes.
+pub mod system;
+// `/snmp`: an agent.
+mod snmp;
+
 // Queues: how fast traffic may pass, and what waits meanwhile.
 pub mod queue;
 

@@ -372,9 +372,6 @@ pub(crate) struct Stats {
     pub(crate) log: Log,
 }
 
-/// Firewall log lines kept until somebody takes them.
-const LOG_LINES: usize = 1000;
-
 impl Default for Stats {
     fn default() -> Stats {
         Stats {
@@ -385,7 +382,7 @@ impl Default for Stats {
             troubles: Vec::new(),
             paths: PathCounts::default(),
             tally: Tally::default(),
-            log: Log::new(LOG_LINES),
+            log: Log::with(Arc::default()),
         }
     }
 }

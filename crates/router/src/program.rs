@@ -8,6 +8,7 @@
 
 use crate::book::Book;
 use crate::counter::CounterBook;
+use crate::facility::FACILITIES;
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::compile::Setting;
 use crate::firewall::connection::{self, Enabled};
@@ -269,8 +270,12 @@ pub struct Program {
     pub(crate) pools: Arc<[Pool]>,
     /// `/ip dhcp-server` and `/ip dhcp-client`.
     pub(crate) dhcp: Arc<dhcp::settings::Settings>,
+    /// `/ip dhcp-relay`.
+    pub(crate) relays: Arc<[dhcp::relay::Relay]>,
     /// `/ip dns`.
     pub(crate) dns: Arc<dns::resolver::Settings>,
+    /// `/system`.
+    pub(crate) system: crate::system::Settings,
     /// `/ip route rule`.
     pub(crate) route_rules: Arc<[route_rule::Rule]>,
     /// `/ip firewall address-list`.
@@ -383,6 +388,8 @@ impl Program {
             sessions: Arc::default(),
             users: Arc::default(),
             opened: Arc::default(),
+            system: crate::system::Settings::default(),
+            relays: Arc::default(),
             up: Arc::default(),
             silent: Arc::default(),
             gateways: Arc::default(),
@@ -402,7 +409,12 @@ impl Program {
             queue::interface::factory(&mut tree, name);
         }
         connection::service::furnish(&mut tree);
-        ipv6::nd::menu::factory(&mut tree);
+        for facility in FACILITIES {
+            let Some(menu) = facility.menu else { continue };
+            for values in (facility.factory)() {
+                tree.push(menu, values);
+            }
+        }
         tree
     }
 

@@ -26,6 +26,7 @@ use crate::ip::services::Services;
 use crate::parts::{InterfaceCounts, Io, Learnt, Links, PathCounts, Stack, Stack6, Stats, Trouble};
 use crate::program::{PortInfo, Program};
 use crate::queue::leaf::Queues;
+use crate::system::logging::{self, Outlet};
 use crate::tool::Tools;
 use crate::tool::profile::Facility;
 use config::{Item, Tree};
@@ -258,7 +259,7 @@ impl Router {
     /// The same without chores, which may be late where no packets come: `None` if there is nothing
     /// else.
     pub fn next_errand(&self, now: Moment) -> Option<Moment> {
-        if self.tools.sent {
+        if self.tools.sent || self.stats.log.has_remote() {
             return Some(now);
         }
         let queues = self.queues.next_deadline().into_iter();
@@ -294,6 +295,25 @@ impl Router {
     fn forget_hours(&mut self) {
         self.rules.clock.changes = Clock::default().changes;
         self.learnt.recipes.forget();
+    }
+
+    /// Takes a line of the log that belongs outside of the router, and says where.
+    pub fn take_outside(&mut self) -> Option<(Outlet, String)> {
+        let (line, action) = self.stats.log.next_outside()?;
+        let logging::Target::Outside(outlet) = &action.target else { return None };
+        let at = self.rules.clock.zero + line.at.as_nanos() / 1_000_000_000;
+        let (date, time) = (wire::date::date(at), wire::date::clock(at));
+        let interfaces = &self.program.interfaces;
+        let name =
+            |id: InterfaceId| interfaces.get(id.index()).map(|interface| interface.name.as_str());
+        let text = format!("{date} {time} {} {}", line.topics(), line.display(name));
+        Some((outlet.clone(), text))
+    }
+
+    /// Whether there is such a line.
+    #[inline]
+    pub fn has_outside(&self) -> bool {
+        self.stats.log.has_outside()
     }
 
     /// Makes the slow path take every packet: the reference for differential tests.

@@ -60,8 +60,14 @@ pub mod gre;
 pub mod dhcp;
 // The same of IPv6, and who gets which prefix.
 pub mod dhcp6;
+// The time of day, asked of another host.
+pub mod ntp;
+// What devices tell their neighbours of themselves.
+pub mod discovery;
 // Names and what is said of them.
 pub mod dns;
+// The calendar.
+pub mod date;
 
 // PPPoE: hosts that find a concentrator, and PPP in their frames.
 pub mod pppoe;

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! Every item is a tag, a length and contents (BER, X.690). Only what a response says of itself is
-//! read, not its values. Missing: **version 3**, **sets, walks and traps**.
+//! read, not its values; [`agent`] is the other side. Missing: **version 3**, **sets and traps**.
+
+pub mod agent;
 
 /// The UDP port of whoever answers.
 pub const PORT: u16 = 161;
@@ -92,7 +94,8 @@ fn integer(value: i32) -> Vec<u8> {
 fn identifier(name: &[u32]) -> Vec<u8> {
     let mut bytes = vec![];
     let [first, second, rest @ ..] = name else { return bytes };
-    for number in std::iter::once(first * 40 + second).chain(rest.iter().copied()) {
+    let head = first.saturating_mul(40).saturating_add(*second);
+    for number in std::iter::once(head).chain(rest.iter().copied()) {
         let groups = (0..5).rev().map(|n| (number >> (7 * n)) as u8 & 0x7f);
         let groups: Vec<u8> = groups.skip_while(|group| *group == 0).collect();
         let (last, before) = groups.split_last().unwrap_or((&0, &[]));

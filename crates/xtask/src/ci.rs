@@ -31,7 +31,8 @@ const STEPS: &[Step] = &[
 ];
 
 /// Fuzz targets, and seconds for each.
-const FUZZ: &[&str] = &["frame_parse", "script_parse", "router", "pcap", "layer7", "api_sentence"];
+const FUZZ: &[&str] =
+    &["frame_parse", "script_parse", "router", "pcap", "layer7", "announced", "api_sentence"];
 const FUZZ_SECONDS: &str = "5";
 
 /// The rows of the table: mode and configurations, each in every size.

@@ -11,7 +11,7 @@
 //! policy `write`, as of whoever made it: RouterOS's other rights mean nothing to a script here.
 //!
 //! Never runs anything itself.
-//! **Missing**: what a script prints, its files and `/user` (`import`, `export file=`); in virtual time
+//! **Missing**: what a script prints, and `/user`; in virtual time its files (`import`, `export file=`) and
 //! whatever waits (`:delay`, `/ping`); of netwatch TCP, HTTP and DNS.
 
 use super::Node;
@@ -20,6 +20,7 @@ use config::{
     Tree, Type, Unnamed, Value,
 };
 use router::Router;
+use router::system::logging::Outlet;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,7 +151,7 @@ fn policy(text: &str) -> Result<Value, String> {
 
 /// `jan/02/2024` or `2024-01-02`.
 fn date(text: &str) -> Result<Value, String> {
-    match crate::clock::day_of(text) {
+    match wire::date::day_of(text) {
         Some(_) => Ok(Value::Text(text.to_string())),
         None => Err("a date, as jan/02/2024 or 2024-01-02".to_string()),
     }
@@ -163,6 +164,8 @@ pub enum Errand {
     Script(Script),
     /// This configuration is to come back: another one was not confirmed.
     Back(Tree),
+    /// A line of the log is to be put there.
+    Line(Outlet, String),
 }
 
 /// A script that is to run.
@@ -458,7 +461,7 @@ impl Calendar {
         let start = match &*read.value("start-time") {
             Value::Time(time) => {
                 let today = (self.boot + now.since(self.started).as_secs()) / 86_400;
-                let day = crate::clock::day_of(&read.text("start-date")).unwrap_or(today);
+                let day = wire::date::day_of(&read.text("start-date")).unwrap_or(today);
                 i128::from(day * 86_400 + time.as_secs()) - i128::from(self.boot)
             }
             _ => i128::from(STARTUP.as_secs()),
@@ -487,12 +490,13 @@ impl Node {
 
     /// What is to be done now, by whoever drives the node.
     pub fn take_errand(&mut self) -> Option<Errand> {
-        self.errands.take()
+        let line = || self.router.take_outside().map(|(to, line)| Errand::Line(to, line));
+        self.errands.take().or_else(line)
     }
 
     /// Whether there is one.
     #[inline]
     pub fn has_errands(&self) -> bool {
-        self.errands.is_waiting()
+        self.errands.is_waiting() || self.router.has_outside()
     }
 }

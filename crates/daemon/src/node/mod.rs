@@ -27,10 +27,11 @@ use generator::Generator;
 use port::{Pool, Port, PortCounters, Slab};
 use router::compiler::{Change, Compiler};
 use router::status::RouterStatus;
+use router::system::IDENTITY;
 use router::{PortInfo, Router};
 use router_generator::{Around, OfRouter, is_generators};
 use std::collections::BTreeMap;
-use system::{IDENTITY, System};
+use system::System;
 use wire::{MacAddr, Moment};
 
 /// A router with its tools.
@@ -329,7 +330,7 @@ impl NodeStatus<'_> {
 }
 
 fn is_system(menu: &Menu) -> bool {
-    menu.path.starts_with("/system ")
+    system::MENUS.iter().any(|own| own.path == menu.path)
 }
 
 impl Status for NodeStatus<'_> {
@@ -338,7 +339,7 @@ impl Status for NodeStatus<'_> {
             return self.errands.value(menu, item?, property, self.now);
         }
         if is_system(menu) {
-            return self.system.value(menu, property, self.now);
+            return self.system.value(menu, property, (self.now, self.router.unix()));
         }
         self.facility(menu).value(menu, item, property)
     }
@@ -374,6 +375,10 @@ impl Status for NodeStatus<'_> {
 
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
         self.facility(menu).check(menu, item, tree)
+    }
+
+    fn factory(&self, menu: &Menu) -> Vec<BTreeMap<&'static str, Value>> {
+        self.facility(menu).factory(menu)
     }
 
     fn banner(&self) -> Vec<String> {

@@ -1,7 +1,6 @@
-//! `/system`: what the box is called, what it is made of, how busy it is, what time it has.
+//! `/system`: what it is made of, how busy it is, what time it has.
 //!
 //! ```text
-//! /system identity      the name in the prompt
 //! /system resource      uptime, version, memory, processor; cpu: the load of each
 //! /system clock         boot time + what has passed
 //! /system note          what consoles show first
@@ -11,13 +10,14 @@
 //! fixed values in virtual time. Its load is measured: the share of time in which a breath had
 //! something to do.
 //!
-//! Missing: **setting the clock, time zones** (their name is only kept), **NTP**, **disks** (`free-hdd-space` and the like),
+//! Missing: **setting the clock, time zones** (their name is only kept), **disks** (`free-hdd-space` and the like),
 //! **interrupts**: a node polls its ports, so IRQ and DISK are always 0.
 
 use config::{FIRST_DYNAMIC, Item, ItemId, Menu, MenuKind, Property, Type, Value, number};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::Moment;
+use wire::date::{clock, date};
 
 /// The machine a node is, as it shows itself.
 #[derive(Clone, Debug)]
@@ -54,8 +54,7 @@ impl Environment {
 }
 
 /// The menus of `/system`.
-pub(super) static MENUS: [&Menu; 6] =
-    [&IDENTITY, &RESOURCE, &CPU, &CLOCK, &NOTE, &config::inert::MENU];
+pub(super) static MENUS: [&Menu; 5] = [&RESOURCE, &CPU, &CLOCK, &NOTE, &config::inert::MENU];
 
 /// `/system note`.
 static NOTE: Menu = Menu {
@@ -68,15 +67,6 @@ static NOTE: Menu = Menu {
         Property::only("show-at-cli-login", &Type::Bool, &["no"], "set show-at-login").default(""),
     ],
     help: "A note for whoever logs in.",
-};
-
-/// `/system identity`.
-pub(super) static IDENTITY: Menu = Menu {
-    path: "/system identity",
-    kind: MenuKind::Settings,
-    properties: &[Property::new("name", Type::Text, "What the prompt and neighbours call it.")
-        .default("MikroTik")],
-    help: "The router's name.",
 };
 
 static RESOURCE: Menu = Menu {
@@ -154,11 +144,15 @@ impl System {
     }
 
     /// What [`config::Status::value`] says of these menus.
-    pub(super) fn value(&self, menu: &Menu, property: &str, now: Moment) -> Option<Value> {
+    pub(super) fn value(
+        &self,
+        menu: &Menu,
+        property: &str,
+        (now, unix): (Moment, u64),
+    ) -> Option<Value> {
         let text = |text: &str| Some(Value::Text(text.to_string()));
-        let Environment { cpu, cpu_mhz, architecture, board, total_memory, free_memory, boot } =
+        let Environment { cpu, cpu_mhz, architecture, board, total_memory, free_memory, .. } =
             &self.environment;
-        let unix = boot + now.since(self.started).as_secs();
         match (menu.path, property) {
             ("/system resource", "uptime") => {
                 Some(Value::Time(Duration::from_secs(now.since(self.started).as_secs())))
@@ -225,18 +219,6 @@ impl Load {
     }
 }
 
-/// `10:01:02`.
-fn clock(unix: u64) -> String {
-    let second = unix % 86_400;
-    format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
-}
-
-/// `jan/02/1970`, as RouterOS v6 writes it.
-fn date(unix: u64) -> String {
-    let (year, month, day) = crate::clock::civil(unix / 86_400);
-    format!("{}/{day:02}/{year:04}", crate::clock::MONTHS[month as usize - 1])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,16 +237,5 @@ mod tests {
         assert_eq!(load.percent, 100);
         load.add(at(2000), at(9000), false);
         assert_eq!(load.percent, 0);
-    }
-
-    #[test]
-    fn days_as_routeros_writes_them() {
-        for (unix, expected) in [
-            (0, "jan/01/1970 00:00:00"),
-            (951_868_799, "feb/29/2000 23:59:59"),
-            (1_795_219_262, "nov/21/2026 00:01:02"),
-        ] {
-            assert_eq!(format!("{} {}", date(unix), clock(unix)), expected);
-        }
     }
 }

@@ -106,6 +106,7 @@ pub fn start(
     limits::descriptors(plan.ports.iter().zip(&looks), plan.workers).map_err(StartError::Limit)?;
     let namespace = routes_of(plan).map_err(StartError::Routes)?;
     let mut running = assemble(plan, &looks, &slab).map_err(StartError::System)?;
+    running.door.give_files(plan.files.clone());
     import(&running.door, plan, plan.files.clone(), language, interrupt)?;
     let mut places: Vec<WatchedNamespace> = Vec::new();
     for spec in &plan.ports {

@@ -1,4 +1,5 @@
-//! The log: lines of rules (`log=yes` and `action=log`), and what scripts and tools say.
+//! The log: lines of rules (`log=yes` and `action=log`), and what scripts and tools say. Where a line
+//! goes, `/system logging` says: here are the buffers of memory, and what waits to be sent.
 //!
 //! ```text
 //! PREFIX forward: in:ether1 out:ether2, connection-state:new src-mac 02:00:00:00:00:01,
@@ -6,13 +7,14 @@
 //! ```
 //!
 //! A rule's line is kept as numbers and written as text when it is read, so that logging allocates
-//! nothing. The log is bounded: a new line takes the place of the oldest, and how many were lost
-//! is counted.
+//! nothing. Buffers are bounded: a new line takes the place of the oldest, and how many were lost
+//! is counted; so is what waits.
 //!
 //! **Missing**: the `NAT (a:p->c:q)->b:p` part of translated connections.
 
 use crate::interface::InterfaceId;
 use crate::packet::{ConnectionState, Ends, View};
+use crate::system::logging::{Action, Logging, Target};
 use std::collections::VecDeque;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -39,13 +41,16 @@ pub struct LogLine {
     pub at: Moment,
     /// From 0, in the order in which they came.
     pub number: u64,
+    /// The buffer it is in.
+    buffer: Arc<str>,
+    prefix: Arc<str>,
     what: What,
 }
 
 #[derive(Clone, Debug)]
 enum What {
     Packet(Logged),
-    Said { topics: Box<str>, message: Box<str> },
+    Said { topics: Arc<str>, message: Arc<str> },
 }
 
 /// One packet that a rule logged.
@@ -67,19 +72,71 @@ struct Logged {
     len: u16,
 }
 
-/// The last lines.
+/// The last lines, by buffer, and those that wait to be sent.
 #[derive(Debug)]
 pub struct Log {
+    logging: Arc<Logging>,
     lines: VecDeque<LogLine>,
-    capacity: usize,
     next: u64,
     lost: u64,
+    /// For syslog servers.
+    remote: VecDeque<(LogLine, Arc<Action>)>,
+    /// For whoever runs the router.
+    outside: VecDeque<(LogLine, Arc<Action>)>,
+    /// What waits is being sent: no server is told of that.
+    is_sending: bool,
 }
 
+/// Lines that wait to be sent.
+const WAITING: usize = 1024;
+
 impl Log {
-    /// Room for `capacity` lines.
+    /// Room for `capacity` lines, of whatever topics.
     pub fn new(capacity: usize) -> Log {
-        Log { lines: VecDeque::with_capacity(capacity), capacity, next: 0, lost: 0 }
+        Log::with(Logging::all(capacity).into())
+    }
+
+    /// Lines that go where these rules say.
+    pub(crate) fn with(logging: Arc<Logging>) -> Log {
+        let lines = VecDeque::with_capacity(logging.capacity);
+        let (remote, outside) = (VecDeque::new(), VecDeque::new());
+        Log { logging, lines, next: 0, lost: 0, remote, outside, is_sending: false }
+    }
+
+    /// Other rules: lines stay in buffers that are still there.
+    pub(crate) fn configure(&mut self, logging: &Arc<Logging>) {
+        if Arc::ptr_eq(&self.logging, logging) {
+            return;
+        }
+        self.logging = logging.clone();
+        let actions = || logging.rules.iter().map(|rule| &rule.action);
+        let is_there = |line: &LogLine| actions().any(|action| action.name == line.buffer);
+        self.lines.retain(is_there);
+        for action in actions() {
+            while let Target::Memory { lines, .. } = action.target
+                && self.in_buffer(&action.name) > lines
+            {
+                self.drop_oldest(&action.name);
+            }
+        }
+        self.lines.reserve(logging.capacity.saturating_sub(self.lines.len()));
+        let sends = |to: fn(&Target) -> bool| actions().any(|action| to(&action.target));
+        if sends(|target| matches!(target, Target::Remote(_))) {
+            self.remote.reserve(WAITING);
+        }
+        if sends(|target| matches!(target, Target::Outside(_))) {
+            self.outside.reserve(WAITING);
+        }
+    }
+
+    fn in_buffer(&self, buffer: &str) -> usize {
+        self.lines.iter().filter(|line| *line.buffer == *buffer).count()
+    }
+
+    fn drop_oldest(&mut self, buffer: &str) {
+        if let Some(at) = self.lines.iter().position(|line| *line.buffer == *buffer) {
+            self.lines.remove(at);
+        }
     }
 
     pub(crate) fn write(&mut self, head: &LogHead, view: &View, now: Moment) {
@@ -112,15 +169,64 @@ impl Log {
     }
 
     fn push(&mut self, at: Moment, what: What) {
-        let number = self.next;
-        self.next += 1;
-        if self.lines.len() == self.capacity {
-            self.lost += 1;
-            if self.lines.pop_front().is_none() {
-                return;
+        let logging = self.logging.clone();
+        for rule in logging.of(what.topics()) {
+            let (number, action) = (self.next, &rule.action);
+            let (buffer, prefix) = (action.name.clone(), rule.prefix.clone());
+            let line = LogLine { at, number, buffer, prefix, what: what.clone() };
+            let waiting = match &action.target {
+                Target::Memory { lines, stop_on_full } => {
+                    self.keep(line, *lines, *stop_on_full);
+                    continue;
+                }
+                Target::Remote(_) if self.is_sending => continue,
+                Target::Remote(_) => &mut self.remote,
+                Target::Outside(_) => &mut self.outside,
+            };
+            match waiting.len() < WAITING {
+                true => waiting.push_back((line, action.clone())),
+                false => self.lost += 1,
             }
         }
-        self.lines.push_back(LogLine { at, number, what });
+    }
+
+    fn keep(&mut self, line: LogLine, most: usize, stop_on_full: bool) {
+        self.next += 1;
+        // One buffer alone is full when there is no room for more.
+        let full = self.lines.len() >= most && self.in_buffer(&line.buffer) >= most;
+        if full {
+            self.lost += 1;
+            if stop_on_full || most == 0 {
+                return;
+            }
+            self.drop_oldest(&line.buffer);
+        }
+        self.lines.push_back(line);
+    }
+
+    /// The next line for a syslog server.
+    pub(crate) fn next_remote(&mut self) -> Option<(LogLine, Arc<Action>)> {
+        self.remote.pop_front()
+    }
+
+    /// Whether a syslog server is to be told something.
+    pub(crate) fn has_remote(&self) -> bool {
+        !self.remote.is_empty()
+    }
+
+    /// The next line for whoever runs the router.
+    pub(crate) fn next_outside(&mut self) -> Option<(LogLine, Arc<Action>)> {
+        self.outside.pop_front()
+    }
+
+    /// Whether whoever runs the router is to put a line somewhere.
+    pub(crate) fn has_outside(&self) -> bool {
+        !self.outside.is_empty()
+    }
+
+    /// What waits is being sent, or not any more.
+    pub(crate) fn is_sending(&mut self, is_sending: bool) {
+        self.is_sending = is_sending;
     }
 
     /// The lines from a number on.
@@ -149,10 +255,12 @@ impl Log {
 impl LogLine {
     /// Who says it, and how important it is: `firewall,info`.
     pub fn topics(&self) -> &str {
-        match &self.what {
-            What::Packet(_) => "firewall,info",
-            What::Said { topics, .. } => topics,
-        }
+        self.what.topics()
+    }
+
+    /// The buffer it is in.
+    pub(crate) fn buffer(&self) -> &str {
+        &self.buffer
     }
 
     /// The line as RouterOS writes it. `name` gives an interface's name.
@@ -160,10 +268,24 @@ impl LogLine {
         &'a self,
         name: impl Fn(InterfaceId) -> Option<&'a str> + 'a,
     ) -> impl fmt::Display + 'a {
-        fmt::from_fn(move |f| match &self.what {
-            What::Packet(packet) => packet.write(f, &name),
-            What::Said { message, .. } => f.write_str(message),
+        fmt::from_fn(move |f| {
+            if !self.prefix.is_empty() {
+                write!(f, "{}: ", self.prefix)?;
+            }
+            match &self.what {
+                What::Packet(packet) => packet.write(f, &name),
+                What::Said { message, .. } => f.write_str(message),
+            }
         })
+    }
+}
+
+impl What {
+    fn topics(&self) -> &str {
+        match self {
+            What::Packet(_) => "firewall,info",
+            What::Said { topics, .. } => topics,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::discard::Discard;
 use crate::ip::route::Target;
+use crate::ip::{dhcp, discovery};
 use crate::packet::Packet;
 use crate::router::Router;
 use wire::layers::Malformed;
@@ -39,4 +40,9 @@ pub(super) fn reason(malformed: Malformed) -> Discard {
         Malformed::Arp => Discard::MalformedArp,
         Malformed::Transport => Discard::MalformedTransport,
     }
+}
+
+/// Whether a packet is from somebody who has no address yet, and the router hears such.
+pub(super) fn is_nobodys(r: &Router, p: &Packet) -> bool {
+    dhcp::server::is_nobodys(&r.program, p) || p.layers.tuple.src == 0 && discovery::is_mndp(r, p)
 }

@@ -388,7 +388,7 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
     if r.program.is_point_to_point(hop.interface) {
         return to_other_end(r, now, hop.interface, waiting);
     }
-    if hop.address >> 28 == 0xe {
+    if hop.address >> 28 == 0xe || hop.address == u32::MAX {
         return to_group(r, now, hop, waiting);
     }
     match r.v4.neighbours.want(now, hop.interface, hop.address) {
@@ -487,7 +487,11 @@ fn to_group(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
     }
     let [_, b, c, d] = hop.address.to_be_bytes();
     let bytes = r.io.slab.bytes_mut(&mut waiting.frame);
-    bytes[..6].copy_from_slice(&[0x01, 0x00, 0x5e, b & 0x7f, c, d]);
+    let group = match hop.address {
+        u32::MAX => [0xff; 6],
+        _ => [0x01, 0x00, 0x5e, b & 0x7f, c, d],
+    };
+    bytes[..6].copy_from_slice(&group);
     bytes[6..12].copy_from_slice(&own.0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
     in_depth(r, waiting.depth, |r| link_out(r, now, hop.interface, waiting.frame, false));

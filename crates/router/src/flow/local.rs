@@ -7,11 +7,13 @@ use super::{l2tp, link_out, output, radius, reason, tunnel, vrrp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
-use crate::ip::{arp, dhcp, dns, icmp};
+use crate::ip::{arp, dhcp, discovery, dns, icmp};
 use crate::packet::{ConnectionState, Packet};
 use crate::program::BridgeAt;
 use crate::router::Router;
+use crate::snmp;
 use crate::story::{Event, Made};
+use crate::system::ntp;
 use port::Frame;
 use wire::arp::Operation;
 use wire::bpdu::Bpdu;
@@ -27,6 +29,12 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     if dhcp::server::is_asked(&r.program, &p) {
         return dhcp::server::receive(r, now, p);
     }
+    if dhcp::relay::is_asked(&r.program, &p) {
+        return dhcp::relay::receive(r, now, p);
+    }
+    if discovery::is_mndp(r, &p) {
+        return discovery::receive(r, now, p);
+    }
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
         return r.discard(p, Discard::NoListener);
     }
@@ -38,6 +46,12 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if dns::resolver::is_asked(r, &p) {
         return dns::resolver::receive(r, now, p);
+    }
+    if snmp::is_asked(r, &p) {
+        return snmp::receive(r, now, p);
+    }
+    if ntp::is_asked(r, &p) {
+        return ntp::receive(r, now, p);
     }
     match p.layers.protocol {
         protocol::IPIP | protocol::GRE => return tunnel::decapsulate(r, now, p),
@@ -112,7 +126,7 @@ pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame) {
 }
 
 /// The same, by this interface whatever the routes say; `NONE` for where they lead.
-pub(super) fn local_out_by(r: &mut Router, now: Moment, frame: Frame, bound: InterfaceId) {
+pub(crate) fn local_out_by(r: &mut Router, now: Moment, frame: Frame, bound: InterfaceId) {
     match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => {
             let mut p = r.packet(frame, layers, InterfaceId::NONE);

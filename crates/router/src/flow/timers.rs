@@ -5,10 +5,11 @@ use super::local::refuse;
 use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
-use crate::ip::{dhcp, dns, icmp};
+use crate::ip::{dhcp, discovery, dns, icmp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd};
 use crate::router::Router;
+use crate::system::{logging::syslog, ntp};
 use crate::tool::profile::Facility;
 use std::time::Duration;
 use wire::Moment;
@@ -31,6 +32,9 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         }
         if now >= r.services.due {
             services(r, now);
+        }
+        if r.stats.log.has_remote() {
+            syslog::send(r, now);
         }
         neighbours(r, now);
         super::v6::timers(r, now);
@@ -114,7 +118,10 @@ fn services(r: &mut Router, now: Moment) {
     let due = [
         dhcp::server::tick(r, now),
         dhcp::client::tick(r, now),
+        ntp::tick(r, now),
+        // After whoever asks for names.
         dns::resolver::tick(r, now),
+        discovery::tick(r, now),
         dhcp6::client::tick(r, now),
         dhcp6::server::tick(r, now),
         nd::tick(r, now),

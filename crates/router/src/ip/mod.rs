@@ -40,6 +40,8 @@ pub(crate) mod pool;
 pub(crate) mod dhcp;
 // Names.
 pub(crate) mod dns;
+// `/ip neighbor`: MNDP, LLDP, CDP.
+pub(crate) mod discovery;
 // UDP datagrams of the router's own services.
 pub(crate) mod datagram;
 // What these services keep.

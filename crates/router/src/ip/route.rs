@@ -423,6 +423,11 @@ impl Routes {
         self.target(self.feeds.leaf(fed.target))
     }
 
+    /// How many networks the main table knows the way to.
+    pub(crate) fn len(&self) -> usize {
+        self.fib.len()
+    }
+
     /// How many routes were fed.
     pub fn fed(&self) -> usize {
         self.fed.len()

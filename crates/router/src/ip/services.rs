@@ -6,9 +6,11 @@
 
 use super::dhcp::client::{Leased, Machine};
 use super::dhcp::lease::Leases;
+use super::discovery;
 use super::dns::resolver::Resolver;
 use super::pool::Used;
 use crate::ipv6;
+use crate::system::ntp;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
@@ -29,6 +31,12 @@ pub(crate) struct Services {
     pub(crate) v6: ipv6::State,
     /// Names.
     pub(crate) resolver: Resolver,
+    /// Until then what recipes have counted is new enough for SNMP.
+    pub(crate) snmp_counted: Moment,
+    /// The time of day.
+    pub(crate) ntp: ntp::Client,
+    /// Devices that have said that they are there.
+    pub(crate) neighbours: discovery::Neighbours,
     pub(crate) dice: Dice,
     /// When something is due next.
     pub(crate) due: Moment,

@@ -26,7 +26,8 @@ static LOG: Menu = Menu {
             .read_only()
             .line(),
         Property::new("message", Type::Text, "What.").read_only().line(),
-        Property::missing("buffer", "there is one buffer"),
+        Property::new("buffer", Type::Text, "The action of /system logging that it is kept by.")
+            .read_only(),
     ],
     help: "What rules, scripts and tools have said.",
 };
@@ -50,6 +51,7 @@ fn log(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<Item> {
         let values = Values::from([
             ("time", Value::Text(time(line.at))),
             ("topics", Value::Text(line.topics().to_string())),
+            ("buffer", Value::Text(line.buffer().to_string())),
             ("message", Value::Text(line.display(names).to_string())),
         ]);
         dynamic(numbered(line.number), values)

@@ -24,6 +24,7 @@ pub(crate) use rows::{BY_PLACE, Numbers, Page, Values, behind, dynamic, numbered
 use crate::facility::{Facility, Rows};
 use crate::router::Router;
 use config::{Item, ItemId, Menu, Tree, Value};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use wire::Moment;
 
@@ -41,6 +42,13 @@ impl Router {
     }
 }
 
+impl RouterStatus<'_> {
+    /// The time of day: seconds since 1970.
+    pub fn unix(&self) -> u64 {
+        self.router.rules.clock.zero + self.now.as_nanos() / 1_000_000_000
+    }
+}
+
 impl config::Status for RouterStatus<'_> {
     fn value(&self, menu: &Menu, item: Option<&Item>, property: &str) -> Option<Value> {
         let facility = Facility::find(menu.path);
@@ -49,7 +57,12 @@ impl config::Status for RouterStatus<'_> {
         };
         (facility.value)(self, item, property).or_else(|| {
             let is_invalid = || !item.disabled && (facility.remark)(self, item).is_some();
-            (property == "invalid").then(|| Value::Bool(is_invalid()))
+            let begins_with = || item.get("default") == Some(&Value::Bool(true));
+            match property {
+                "invalid" => Some(Value::Bool(is_invalid())),
+                "default" => Some(Value::Bool(begins_with())),
+                _ => None,
+            }
         })
     }
 
@@ -85,6 +98,10 @@ impl config::Status for RouterStatus<'_> {
 
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
         check(menu, item, tree)
+    }
+
+    fn factory(&self, menu: &Menu) -> Vec<BTreeMap<&'static str, Value>> {
+        (Facility::find(menu.path).factory)()
     }
 
     fn banner(&self) -> Vec<String> {

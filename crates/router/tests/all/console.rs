@@ -114,11 +114,15 @@ add address=10.0.2.8 mac-address=06:00:00:00:00:18 always-broadcast=yes disabled
 /ip dhcp-server config set store-leases-disk=never
 /ip dhcp-client
 add interface=voice add-default-route=no use-peer-dns=no default-route-distance=9 dhcp-options=clientid disabled=yes
+/ip dhcp-relay
+add interface=voice dhcp-server=10.0.2.9,10.0.2.8 local-address=10.0.2.1 add-relay-info=yes disabled=yes
 /ip dns set servers=1.1.1.1,8.8.8.8 allow-remote-requests=yes cache-size=4096 cache-max-ttl=1d max-udp-packet-size=1232
 /ip dns static
 add name=router.lan address=10.0.2.254 ttl=1h comment=n
 add regexp=\"^a.*b\" type=NXDOMAIN disabled=yes
 add name=x type=CNAME cname=router.lan match-subdomain=yes
+/ip neighbor discovery-settings
+set discover-interface-list=!dynamic protocol=lldp mode=rx-only
 add name=y type=AAAA address=2001:db8::1
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
 /ip firewall layer7-protocol
@@ -190,11 +194,31 @@ add name=up parent=wan max-limit=10M queue=fair
 /queue interface set ether2 queue=fair
 /ip firewall service-port set ftp disabled=yes ports=21,2121
 /ip firewall service-port set sip sip-direct-media=no sip-timeout=30m
+/snmp
+set enabled=yes contact=c location=\"a b\" trap-version=2
+/snmp community
+set 0 name=monitoring addresses=10.0.0.0/8
+add name=other read-access=no
 /tool sniffer set only-headers=yes memory-limit=2MiB memory-scroll=no file-name=\"a b.pcapng\" \\
     file-limit=20 filter-interface=wan,lan filter-mac-address=!06:00:00:00:00:01 \\
     filter-mac-protocol=ip,arp filter-ip-address=10.0.0.0/8,1.2.3.4 filter-ip-protocol=udp \\
     filter-port=!dns,8000-8080 filter-vlan=5 filter-direction=rx \\
     filter-operator-between-entries=and
+/system identity
+set name=gw
+/system logging action
+set memory memory-lines=77
+set 3 remote=10.0.2.9 bsd-syslog=yes
+add name=own target=memory
+/system logging
+set 0 topics=info,!dhcp prefix=P
+disable 3
+add topics=dhcp action=own comment=l
+/system ntp client
+set enabled=yes primary-ntp=10.0.2.9 server-dns-names=a.example,b.example
+/system ntp client servers
+add address=10.0.2.10
+add address=c.example iburst=no
 ";
 
 fn text(rig: &mut Rig, script: &str) -> String {
@@ -275,9 +299,11 @@ fn what_cannot_be_set_is_refused() {
 #[test]
 fn the_router_answers_for_all_it_alone_knows() {
     const LEFT_OUT: [&str; 4] = ["dynamic", "expected", "dying", "dstnat"];
-    // What never runs; and nobody speaks L2TP or RADIUS here, nor IPv6 through a tracking router.
-    const SILENT: [&str; 6] = [
+    // What never runs; and nobody speaks L2TP, RADIUS, LLDP or NTP here, nor IPv6 through a tracking router.
+    const SILENT: [&str; 8] = [
         "/interface absent",
+        "/ip neighbor",
+        "/system ntp client",
         "/interface l2tp-client",
         "/interface l2tp-server",
         "/ipv6 firewall connection",

@@ -220,6 +220,11 @@ fn only_what_is_built() {
         "FWD",
         "1500",
         "required",
+        "email",
+        "tcp",
+        "cef",
+        "broadcast",
+        "authorized",
     ];
     let mut n_properties = 0;
     for menu in MENUS {

@@ -12,6 +12,8 @@ mod chain;
 mod changes;
 mod console;
 mod dhcp;
+mod dhcp_relay;
+mod discovery;
 mod dns;
 mod facilities;
 mod fast_path;
@@ -31,9 +33,11 @@ mod l2tp;
 #[path = "../../../port/tests/left_out/mod.rs"]
 mod left_out;
 mod links;
+mod logging;
 mod mangle;
 mod nat;
 mod neighbours;
+mod ntp;
 mod offload;
 mod pages;
 mod ping;
@@ -47,6 +51,7 @@ mod radius;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod routes;
+mod snmp;
 mod spanning_tree;
 mod steps;
 mod table_full;

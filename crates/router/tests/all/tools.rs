@@ -498,11 +498,11 @@ fn the_log_is_lines() {
     assert_eq!(found, "1d 01:01:01 script,info first line\n");
     assert_eq!(rig.run(":put [/log print count-only]").lines().last(), Some("2"));
     for n in 0..2000 {
-        rig.router.log_message(rig.now, "script,debug", &n.to_string());
+        rig.router.log_message(rig.now, "script,info", &n.to_string());
     }
     let shown = rig.run("/log print");
     assert_eq!(shown.lines().count(), 1000, "the newest");
-    assert!(shown.ends_with(" script,debug 1999\n"), "{shown}");
+    assert!(shown.ends_with(" script,info 1999\n"), "{shown}");
 }
 
 #[test]

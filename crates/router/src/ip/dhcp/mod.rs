@@ -9,7 +9,7 @@
 //! Both send frames past IP, as programs do that have no address yet. What a server gets passes the
 //! firewall; what a client waits for does not, as with RouterOS, whose client has a raw socket.
 //!
-//! **Missing**: relays, RADIUS, scripts, `rate-limit` of leases, `make-static`,
+//! **Missing**: servers for relays, RADIUS, scripts, `rate-limit` of leases, `make-static`,
 //! routing marks of a client's route.
 
 // The property tables.
@@ -26,3 +26,5 @@ pub(crate) mod server;
 pub(crate) mod client;
 // What is done with the menus.
 pub(crate) mod facilities;
+// Clients of servers elsewhere.
+pub(crate) mod relay;

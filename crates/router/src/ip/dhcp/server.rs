@@ -11,6 +11,7 @@
 //! leases than [`MAX`], clients are not answered.
 
 use super::lease::{Lease, MAX, Probe, State, Who};
+use super::relay;
 use super::settings::{Custom, Server, Typed};
 use crate::discard::Discard;
 use crate::flow::{self, Hop};
@@ -51,7 +52,8 @@ pub(crate) fn is_asked(program: &Program, p: &Packet) -> bool {
 /// Whether a packet is a question of somebody who has no address yet.
 pub(crate) fn is_nobodys(program: &Program, p: &Packet) -> bool {
     let tuple = &p.layers.tuple;
-    tuple.src == 0 && tuple.dst == u32::MAX && is_asked(program, p)
+    let asks = is_asked(program, p) || relay::is_asked(program, p);
+    tuple.src == 0 && tuple.dst == u32::MAX && asks
 }
 
 /// A message has come to LOCAL IN.

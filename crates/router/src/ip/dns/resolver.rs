@@ -194,6 +194,39 @@ fn query(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8], read: &Message) 
     Some(())
 }
 
+/// The address of a name, for the router itself; if it is not known yet, name servers are asked, and it
+/// is a little later.
+pub(crate) fn lookup(r: &mut Router, now: Moment, name: &str) -> Option<u32> {
+    let program = r.program.clone();
+    let mut key = (name.to_string(), kind::A);
+    let first = |records: &[Record]| {
+        let address = records.iter().find(|(_, kind, ..)| *kind == kind::A)?;
+        address.3.as_slice().try_into().ok().map(u32::from_be_bytes)
+    };
+    if let Some(known) = program.dns.typed.find(name, kind::A) {
+        match known.open {
+            Some(other) => key.0 = other,
+            None => return first(&known.records),
+        }
+    }
+    if let Some(kept) = r.services.resolver.cache.get(now, &key) {
+        let mut records = kept.read.records.iter().filter(|record| record.kind == kind::A);
+        let data = kept.message.get(records.next()?.data.clone())?;
+        return data.try_into().ok().map(u32::from_be_bytes);
+    }
+    let pendings = &r.services.resolver.pending;
+    if pendings.len() < program.dns.max_queries && !pendings.iter().any(|other| other.key == key) {
+        let end = now + program.dns.total_timeout;
+        let none = End { address: 0, port: 0 };
+        let (ends, waiters) = ((none, none), Vec::new());
+        let mut pending = Pending { key, id: 0, ends, tries: 0, due: now, end, waiters };
+        if ask(r, now, &program, &mut pending) {
+            r.services.resolver.pending.push(pending);
+        }
+    }
+    None
+}
+
 /// The servers to ask, in order, but for the router itself.
 fn servers(r: &Router, program: &Program) -> Vec<u32> {
     let mut servers = r.name_servers();

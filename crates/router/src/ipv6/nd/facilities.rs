@@ -20,8 +20,8 @@ pub(crate) static FACILITY: Facility = Facility {
         }
     },
     check: |item, tree| menu::check(tree, item),
+    factory: menu::factory,
     value: |status, item, property| match property {
-        "default" => Some(Value::Bool(item.get("default") == Some(&Value::Bool(true)))),
         "invalid" => {
             let invalid = text(item, "interface") != "all" && is_off(status, item);
             Some(Value::Bool(invalid))

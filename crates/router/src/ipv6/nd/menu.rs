@@ -1,6 +1,7 @@
 //! The property tables of `/ipv6 nd`, `/ipv6 nd prefix` and `/ipv6 nd prefix default`.
 
 use crate::interface::menu::ANY_INTERFACE;
+use crate::status::Values;
 use config::{AnyName, Item, Menu, MenuKind, Property, Tree, Type, Value};
 use std::time::Duration;
 
@@ -112,9 +113,9 @@ pub(crate) const DEFAULT: Menu = Menu {
 };
 
 /// The item that a device begins with: for all interfaces.
-pub(crate) fn factory(tree: &mut Tree) {
+pub(super) fn factory() -> Vec<Values> {
     let all = Value::Text("all".to_string());
-    tree.push(&ND, [("interface", all), ("default", Value::Bool(true))].into());
+    vec![[("interface", all), ("default", Value::Bool(true))].into()]
 }
 
 /// `3m20s-10m`, or one time for both.

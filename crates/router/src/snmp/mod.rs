@@ -1,0 +1,151 @@
+//! `/snmp`: an agent of versions 1 and 2c that is asked and never told (RFC 3416, RFC 1901).
+//!
+//! ```text
+//! LOCAL IN, UDP 161 ─► community? from there? ─► GET, GETNEXT, GETBULK ─► [`mib`] ─► through OUTPUT
+//!                       └ no: dropped, counted, not answered
+//! ```
+//!
+//! It answers with one datagram of one frame, whatever it is asked for: who lies about his address gets
+//! another no more than that. Nothing can be set.
+//!
+//! **Missing**: version 3, traps, informs, the rest of MikroTik's MIB, addresses of IPv6.
+
+pub(crate) mod menu;
+mod mib;
+
+use crate::discard::Discard;
+use crate::flow;
+use crate::ip::datagram::{self, End};
+use crate::packet::Packet;
+use crate::router::Router;
+use crate::story::Event;
+use config::ItemId;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::layers::protocol;
+use wire::snmp::PORT;
+use wire::snmp::agent::{self, Kind, Request, Value, error};
+use wire::{Ipv4Prefix, MacAddr, Moment};
+
+/// Bytes of a response's values: it fits a frame.
+const MOST: usize = 1300;
+/// How old what recipes have counted may be.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// `/snmp`, compiled.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    enabled: bool,
+    contact: String,
+    location: String,
+    communities: Vec<Community>,
+    /// Names of queues, in their order, where somebody may ask.
+    simple: Arc<[(String, ItemId)]>,
+    tree: Arc<[(String, ItemId)]>,
+}
+
+/// Who may ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Community {
+    name: String,
+    from: Vec<Ipv4Prefix>,
+}
+
+/// Whether a packet is a question.
+pub(crate) fn is_asked(r: &Router, p: &Packet) -> bool {
+    let tuple = &p.layers.tuple;
+    r.program.system.snmp.enabled && tuple.protocol == protocol::UDP && tuple.dst_port == PORT
+}
+
+/// A question has come to LOCAL IN.
+pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
+    let tuple = p.layers.tuple;
+    let settings = r.program.system.snmp.clone();
+    let may = |request: &Request| {
+        let mut communities = settings.communities.iter();
+        communities.any(|community| {
+            community.name.as_bytes() == request.community
+                && community.from.iter().any(|from| from.contains(tuple.src))
+        })
+    };
+    let request = r.datagram(&p).and_then(agent::read).filter(may);
+    let Some(request) = request else { return r.discard(p, Discard::BadSnmp) };
+    r.tell(|| Event::Local);
+    r.consume(p);
+    if now >= r.services.snmp_counted {
+        r.services.snmp_counted = now + FRESH;
+        r.learnt.recipes.fold(&mut r.stats.counters);
+    }
+    let answer = answer(&mib::Mib::new(r, now), &request);
+    let ends =
+        (End { address: tuple.dst, port: PORT }, End { address: tuple.src, port: tuple.src_port });
+    let macs = (MacAddr::default(), MacAddr::default());
+    match datagram::udp(&mut r.io.pool, macs, ends, &answer) {
+        Some(frame) => {
+            r.stats.tally.made += 1;
+            r.tools.sent = true;
+            flow::local_out(r, now, frame);
+        }
+        None => r.stats.discards.add(Discard::NoFrame),
+    }
+}
+
+/// The response to a request.
+fn answer(mib: &mib::Mib, request: &Request) -> Vec<u8> {
+    let asked = |value: Value| move |name: &Vec<u32>| (name.clone(), value.clone());
+    let failed = |error, index| {
+        let names: Vec<_> = request.names.iter().map(asked(Value::Null)).collect();
+        agent::response(request, error, index, &names)
+    };
+    let (first, rest) = match request.kind {
+        Kind::Set => {
+            let why = if request.is_2c { error::NOT_WRITABLE } else { error::READ_ONLY };
+            return failed(why, 1);
+        }
+        Kind::GetBulk => request.names.split_at(request.non_repeaters.min(request.names.len())),
+        _ => (&request.names[..], &[][..]),
+    };
+    let (mut bindings, mut room) = (Vec::new(), MOST);
+    for (place, name) in first.iter().enumerate() {
+        let found = match request.kind {
+            Kind::Get => mib.get(name).map(|value| (name.clone(), value)),
+            _ => mib.next(name),
+        };
+        // Version 1 has no word for it but an error, and no counter of 64 bits.
+        let found =
+            found.filter(|(_, value)| request.is_2c || !matches!(value, Value::Counter64(_)));
+        let none = match request.kind {
+            Kind::Get => Value::NoSuchObject,
+            _ => Value::EndOfMib,
+        };
+        let (name, value) = match found {
+            Some(found) => found,
+            None if request.is_2c => (name.clone(), none),
+            None => return failed(error::NO_SUCH_NAME, place + 1),
+        };
+        match room.checked_sub(agent::len(&name, &value)) {
+            Some(left) => room = left,
+            None => return agent::response(request, error::TOO_BIG, 0, &[]),
+        }
+        bindings.push((name, value));
+    }
+    let mut names = rest.to_vec();
+    'turns: for _ in 0..request.repetitions {
+        let mut over = true;
+        for name in &mut names {
+            let found = mib.next(name);
+            over &= found.is_none();
+            let (next, value) = found.unwrap_or((name.clone(), Value::EndOfMib));
+            match room.checked_sub(agent::len(&next, &value)) {
+                Some(left) => room = left,
+                None => break 'turns,
+            }
+            name.clone_from(&next);
+            bindings.push((next, value));
+        }
+        if over {
+            break;
+        }
+    }
+    agent::response(request, error::NONE, 0, &bindings)
+}

@@ -1,0 +1,204 @@
+//! `/system ntp client`: the time of day by SNTP (RFC 4330).
+//!
+//! ```text
+//! servers, one after the other ─ a question through OUTPUT ─► an answer in LOCAL IN ─► /system clock
+//!     ▲ nobody answers in 2 s, or it does not know          64 s, later 1024 s ─┐
+//!     └──────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! An answer is believed if it comes from where was asked and brings back a number that nobody could
+//! guess. What it corrects, to the second, is the clock that the router shows, writes into its log and
+//! asks for rules with `time`; never the host's. Names are asked of the router's own resolver.
+//!
+//! **Missing**: slewing (the clock jumps), broadcast, authentication, IPv6, `/system ntp server`.
+
+pub(crate) mod menu;
+
+use crate::discard::Discard;
+use crate::flow;
+use crate::ip::datagram::{self, End};
+use crate::ip::dns::resolver::{lookup, own_address};
+use crate::packet::Packet;
+use crate::router::Router;
+use crate::story::Event;
+use std::time::Duration;
+use wire::layers::protocol;
+use wire::ntp::{self, Answer};
+use wire::{MacAddr, Moment};
+
+/// How long to wait for an answer, and for a name.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Until all are asked anew, when nobody has answered.
+const PAUSE: Duration = Duration::from_secs(16);
+/// How often it is asked: at first, and when nothing was wrong for long.
+const POLL: (Duration, Duration) = (Duration::from_secs(64), Duration::from_secs(1024));
+/// Ports that questions leave from.
+const PORTS: std::ops::Range<u64> = 49_152..65_536;
+
+/// A server, as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Server {
+    Address(u32),
+    Name(String),
+}
+
+/// `/system ntp client`, compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) enabled: bool,
+    pub(crate) servers: Vec<Server>,
+}
+
+/// A question under way.
+#[derive(Clone, Debug)]
+struct Asked {
+    ends: (End, End),
+    cookie: u64,
+    at: Moment,
+}
+
+/// What was said last.
+#[derive(Clone, Copy, Debug)]
+struct Synced {
+    server: u32,
+    stratum: u8,
+    at: Moment,
+    /// Nanoseconds that the clock was behind.
+    offset: i64,
+}
+
+/// What the client knows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Client {
+    /// The server to ask, by place.
+    place: usize,
+    /// How many did not answer, one after the other.
+    silent: usize,
+    asked: Option<Asked>,
+    due: Option<Moment>,
+    poll: Duration,
+    synced: Option<Synced>,
+}
+
+/// The settings have changed: all begins anew, but for the clock.
+pub(crate) fn adopt(r: &mut Router, now: Moment) {
+    let settings = &r.program.system.ntp;
+    let due = (settings.enabled && !settings.servers.is_empty()).then_some(now);
+    r.services.ntp = Client { due, poll: POLL.0, ..Client::default() };
+    r.services.due = now;
+}
+
+/// Asks if that is due; returns when something is due next.
+pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
+    if r.services.ntp.due.is_none_or(|due| now < due) {
+        return r.services.ntp.due;
+    }
+    let program = r.program.clone();
+    let servers = &program.system.ntp.servers;
+    if r.services.ntp.asked.take().is_some() {
+        next_server(r, now, servers.len());
+    }
+    if r.services.ntp.due.is_some_and(|due| due <= now) {
+        ask(r, now, &servers[r.services.ntp.place % servers.len()]);
+    }
+    r.services.ntp.due
+}
+
+/// The one that was asked is of no use.
+fn next_server(r: &mut Router, now: Moment, all: usize) {
+    let client = &mut r.services.ntp;
+    (client.place, client.silent) = ((client.place + 1) % all, client.silent + 1);
+    if client.silent >= all {
+        client.silent = 0;
+        client.due = Some(now + PAUSE);
+    }
+}
+
+fn ask(r: &mut Router, now: Moment, server: &Server) {
+    r.services.ntp.due = Some(now + PATIENCE);
+    let none = End { address: 0, port: 0 };
+    let cookie = r.services.dice.throw();
+    r.services.ntp.asked = Some(Asked { ends: (none, none), cookie, at: now });
+    let address = match server {
+        Server::Address(address) => Some(*address),
+        Server::Name(name) => match lookup(r, now, name) {
+            Some(address) => Some(address),
+            // Its address may be known when it has its turn again.
+            None => None,
+        },
+    };
+    let Some((address, own)) = address.and_then(|to| Some((to, own_address(r, to)?))) else {
+        return;
+    };
+    let port = (PORTS.start + r.services.dice.throw() % (PORTS.end - PORTS.start)) as u16;
+    let ends = (End { address: own, port }, End { address, port: ntp::PORT });
+    r.services.ntp.asked = Some(Asked { ends, cookie, at: now });
+    let macs = (MacAddr::default(), MacAddr::default());
+    match datagram::udp(&mut r.io.pool, macs, ends, &ntp::question(cookie)) {
+        Some(frame) => {
+            r.stats.tally.made += 1;
+            r.tools.sent = true;
+            flow::local_out(r, now, frame);
+        }
+        None => r.stats.discards.add(Discard::NoFrame),
+    }
+}
+
+/// Whether a packet may be an answer.
+pub(crate) fn is_asked(r: &Router, p: &Packet) -> bool {
+    let tuple = &p.layers.tuple;
+    let from = End { address: tuple.src, port: tuple.src_port };
+    let to = End { address: tuple.dst, port: tuple.dst_port };
+    tuple.protocol == protocol::UDP
+        && r.services.ntp.asked.as_ref().is_some_and(|asked| asked.ends == (to, from))
+}
+
+/// An answer has come to LOCAL IN.
+pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
+    let answer = r.datagram(&p).and_then(ntp::read);
+    let asked = r.services.ntp.asked.as_ref();
+    let Some((answer, asked)) =
+        answer.zip(asked.cloned()).filter(|(answer, asked)| answer.origin == asked.cookie)
+    else {
+        return r.discard(p, Discard::BadNtp);
+    };
+    r.tell(|| Event::Local);
+    r.consume(p);
+    r.services.due = now;
+    if answer.alarm || !(1..16).contains(&answer.stratum) {
+        // It does not know, or does not want to be asked: it has its turn when the others had theirs.
+        r.services.ntp.due = Some(now);
+        return;
+    }
+    let client = &mut r.services.ntp;
+    client.asked = None;
+    client.silent = 0;
+    correct(r, now, &asked, &answer);
+}
+
+/// Sets the clock right.
+fn correct(r: &mut Router, now: Moment, asked: &Asked, answer: &Answer) {
+    let zero = i128::from(r.rules.clock.zero) * 1_000_000_000;
+    // RFC 5905 §8: half of what both ways seem to be apart.
+    let [left, back] = [asked.at, now].map(|at| zero + i128::from(at.as_nanos()));
+    let (came, went) = (i128::from(answer.received), i128::from(answer.sent));
+    let offset = ((came - left) + (went - back)) / 2;
+    let seconds = (offset + offset.signum() * 500_000_000) / 1_000_000_000;
+    let zero = i128::from(r.rules.clock.zero) + seconds;
+    if let Ok(zero) = u64::try_from(zero)
+        && seconds != 0
+    {
+        r.set_clock(zero);
+        let text = format!("clock changed by {seconds} s");
+        r.stats.log.say(now, "ntp,info", &text);
+    }
+    let client = &mut r.services.ntp;
+    client.poll = match seconds {
+        0 => (client.poll * 2).min(POLL.1),
+        _ => POLL.0,
+    };
+    client.due = Some(now + client.poll);
+    let offset = i64::try_from(offset).unwrap_or(i64::MAX);
+    let (server, stratum) = (asked.ends.1.address, answer.stratum);
+    client.synced = Some(Synced { server, stratum, at: now, offset });
+}
