@@ -11,7 +11,8 @@
 //! Run on a device without configuration, the script gives the same tree; lists with secrets
 //! ([`Access::Secret`]: `/user`) are left out, as RouterOS leaves users out.
 //!
-//! **Missing**: `hide-sensitive` (nothing is hidden).
+//! `hide-sensitive` leaves out passwords and keys, and kept lines that have any.
+//! **Missing**: `version=` (a line is written in the words it was typed in).
 
 use crate::inert;
 use crate::parse::pick;
@@ -29,12 +30,26 @@ const INDENT: &str = "    ";
 struct Style {
     verbose: bool,
     terse: bool,
+    hides: bool,
 }
+
+/// Properties that `hide-sensitive` leaves out.
+const SENSITIVE: &[&str] = &[
+    "authentication-password",
+    "encryption-password",
+    "ipsec-secret",
+    "password",
+    "pre-shared-key",
+    "private-key",
+    "secret",
+    "trap-community",
+];
 
 impl Run<'_> {
     /// `export [compact | verbose] [terse]` of a menu and those below it.
     pub(crate) fn export(&mut self, line: Line) -> Result<Reply, Error> {
-        const WORDS: [&str; 4] = ["compact", "terse", "verbose", "show-sensitive"];
+        const WORDS: [&str; 5] =
+            ["compact", "hide-sensitive", "terse", "verbose", "show-sensitive"];
         let mut style = Style::default();
         let mut file = None;
         for word in line.words {
@@ -42,12 +57,10 @@ impl Run<'_> {
             match (flag, &word.name) {
                 (Some("verbose"), _) => style.verbose = true,
                 (Some("terse"), _) => style.terse = true,
+                (Some("hide-sensitive"), _) => style.hides = true,
                 (Some(_), _) => {}
                 (None, Some((name, _))) if name == "file" => {
                     file = Some((self.text_of(word, line.path)?, word.value_at));
-                }
-                (None, _) if word.plain() == Some("hide-sensitive") => {
-                    return Err(Error::missing(word.at, "hide-sensitive"));
                 }
                 (None, _) => {
                     let help = format!("parameters are {}", WORDS.join(", "));
@@ -91,7 +104,12 @@ impl Run<'_> {
     fn export_menu(&mut self, menu: &Menu, style: Style) -> String {
         let mut text = String::new();
         if menu.path == inert::MENU.path {
-            let items = self.tree.items(menu.path).iter();
+            let says = |item: &&Arc<Item>| {
+                let line = item.get("line").map(Value::to_string).unwrap_or_default();
+                let word = |name: &&str| line.contains(&format!("{name}="));
+                !style.hides || !line.contains("-key=") && !SENSITIVE.iter().any(|name| word(&name))
+            };
+            let items = self.tree.items(menu.path).iter().filter(says);
             return inert::export(items.map(|item| &**item), style.terse);
         }
         let remarks = self.remarks(menu);
@@ -233,6 +251,9 @@ fn properties(
     let mut words = BTreeMap::new();
     for property in menu.properties {
         if matches!(property.access, Access::ReadOnly | Access::Secret | Access::Missing(_)) {
+            continue;
+        }
+        if style.hides && SENSITIVE.contains(&property.name) {
             continue;
         }
         let typed = item.get(property.name);

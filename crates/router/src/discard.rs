@@ -97,6 +97,8 @@ reasons! {
     /// A source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7), the
     /// router's own addresses and the broadcasts of its networks; of IPv6 also none at all.
     MartianSource = "martian-source",
+    /// No route leads back to the source, or by another interface (`rp-filter`, RFC 3704).
+    ReversePath = "reverse-path",
     /// A destination that may not be: loopback, 0/8, 240/4 (RFC 1812 §5.3.7); of IPv6 none at all,
     /// and mapped IPv4.
     MartianDestination = "martian-destination",

@@ -419,10 +419,8 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     if !checksum::is_ok(r.ip_header(&p)) {
         return r.discard(p, Discard::BadHeaderChecksum);
     }
-    let src = p.layers.tuple.src;
-    let martian = is_martian_source(src) && !checks::is_nobodys(r, &p);
-    if martian || is_own_source(r, src) {
-        return r.discard(p, Discard::MartianSource);
+    if let Some(why) = checks::bad_source(r, &p) {
+        return r.discard(p, why);
     }
     r.at(Step::HotspotIn);
     if let Some(flow) = fasttracked::<u32>(r, &p) {

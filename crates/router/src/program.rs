@@ -38,7 +38,7 @@ use crate::ip::dns;
 use crate::ip::gateway::{Gateway, Gateways};
 use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
-use crate::ip::settings::Settings;
+use crate::ip::settings::{ReversePath, Settings};
 use crate::ipv6;
 use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
@@ -455,11 +455,13 @@ impl Program {
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
         let no_rules = no_rules && self.route_rules.is_empty() && !clamps;
         let nothing = !self.tracking && no_rules && !self.has_queues();
-        self.stateless = nothing && self.settings.ip_forward;
+        let any_source = self.settings.reverse_path == ReversePath::No;
+        self.stateless = nothing && self.settings.ip_forward && any_source;
         self.v6.open_quick_ways(self.connection_settings.enabled, self.has_queues());
         let filtering = self.bridges.iter().any(|bridge| bridge.filtering.is_some());
         self.unmet = Unmet::of(&[
             (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),
+            (!any_source, "/ip settings rp-filter checks sources", &[IPV4]),
             (rules && !clamps, "there are rules in /ip firewall", &[IPV4]),
             (clamps, "a PPP session has change-tcp-mss, a rule in /ip firewall mangle", &[IPV4]),
             (self.tracking, "connection tracking is active", &[IPV4]),

@@ -70,7 +70,7 @@ pub(crate) const WORD: Type = Type::Custom(|text| match text {
     name => Ok(Value::Text(name.to_string())),
 });
 
-const INTERFACE: Type = Type::Negatable(&Type::Or(&[ALL_ETHERNET, ALL_VLAN], &INTERFACES));
+const INTERFACE: Type = Type::Negatable(&Type::Or(&[ALL_ETHERNET, ALL_PPP, ALL_VLAN], &INTERFACES));
 const BRIDGE_PORT: Type = Type::Negatable(&INTERFACES);
 const ADDRESS: Type = Type::Negatable(&Type::Range);
 const NAME: Type = Type::Negatable(&Type::Text);
@@ -81,6 +81,8 @@ const ADDRESS_TYPES: Type = Type::Negatable(&Type::List(&Type::Enum(AddressType:
 
 /// `in-interface=all-ethernet`.
 pub(crate) const ALL_ETHERNET: &str = "all-ethernet";
+/// `in-interface=all-ppp`: PPP's clients, and sessions of its servers.
+pub(crate) const ALL_PPP: &str = "all-ppp";
 /// `in-interface=all-vlan`.
 pub(crate) const ALL_VLAN: &str = "all-vlan";
 

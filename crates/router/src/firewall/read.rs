@@ -15,7 +15,7 @@ use crate::firewall::matcher::layer7::Patterns;
 use crate::firewall::matcher::scan::Scan;
 use crate::firewall::matcher::v6::{Headers, OfIpv6};
 use crate::firewall::matcher::{Ipv4Options, List, Matcher, What};
-use crate::firewall::menu::{ALL_ETHERNET, ALL_VLAN, NAT_STATES};
+use crate::firewall::menu::{ALL_ETHERNET, ALL_PPP, ALL_VLAN, NAT_STATES};
 use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions, Limit, Nth, Ttl};
 use crate::interface::bridge::menu;
@@ -236,6 +236,8 @@ impl<'a> Surroundings<'a> {
     fn interfaces(&self, name: &'static str, text: &str) -> Result<Box<[InterfaceId]>, Invalid> {
         let mut ids: Vec<InterfaceId> = if text == ALL_ETHERNET {
             self.names.of_kind(InterfaceKind::Ethernet).collect()
+        } else if text == ALL_PPP {
+            self.names.of_kind(InterfaceKind::Ppp).collect()
         } else if text == ALL_VLAN {
             self.names.of_kind(InterfaceKind::Vlan).collect()
         } else {

@@ -2,6 +2,7 @@
 
 use crate::discard::Discard;
 use crate::ip::route::Target;
+use crate::ip::settings::ReversePath;
 use crate::ip::{dhcp, discovery};
 use crate::packet::Packet;
 use crate::router::Router;
@@ -42,7 +43,29 @@ pub(super) fn reason(malformed: Malformed) -> Discard {
     }
 }
 
+/// Why a packet's source cannot be, if it cannot.
+pub(super) fn bad_source(r: &Router, p: &Packet) -> Option<Discard> {
+    let src = p.layers.tuple.src;
+    if is_martian_source(src) {
+        return (!is_nobodys(r, p)).then_some(Discard::MartianSource);
+    }
+    if is_own_source(r, src) {
+        return Some(Discard::MartianSource);
+    }
+    let by = |interface| match r.program.settings.reverse_path {
+        ReversePath::Strict => interface == p.in_interface,
+        _ => true,
+    };
+    let leads_back = || match r.v4.routes.target(r.v4.routes.lookup(src)) {
+        Some(Target::Connected(interface)) => by(*interface),
+        Some(Target::Gateways(ways)) => ways.iter().any(|(interface, _)| by(*interface)),
+        _ => false,
+    };
+    let asks = r.program.settings.reverse_path != ReversePath::No;
+    (asks && !leads_back()).then_some(Discard::ReversePath)
+}
+
 /// Whether a packet is from somebody who has no address yet, and the router hears such.
-pub(super) fn is_nobodys(r: &Router, p: &Packet) -> bool {
+fn is_nobodys(r: &Router, p: &Packet) -> bool {
     dhcp::server::is_nobodys(&r.program, p) || p.layers.tuple.src == 0 && discovery::is_mndp(r, p)
 }

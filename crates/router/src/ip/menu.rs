@@ -182,7 +182,12 @@ pub const SETTINGS: Menu = Menu {
         Property::only("accept-redirects", &Type::Bool, &["no"], "redirects are not heeded"),
         Property::new("secure-redirects", Type::Bool, "Kept; redirects are never heeded.")
             .default("yes"),
-        Property::only("rp-filter", &RP_FILTER, &["no"], "sources are checked for martians only"),
+        Property::new(
+            "rp-filter",
+            RP_FILTER,
+            "Sources must be where a route leads; strict: by that interface.",
+        )
+        .default("no"),
         Property::new("tcp-syncookies", Type::Bool, "Kept; the router has no TCP of its own.")
             .default("no"),
         Property::new("tcp-timestamps", TIMESTAMPS, "Kept; the router has no TCP of its own."),

@@ -19,6 +19,19 @@ pub struct Settings {
     pub icmp_rate_mask: u32,
     /// Whether FastPath may be used.
     pub allow_fast_path: bool,
+    /// `rp-filter`.
+    pub reverse_path: ReversePath,
+}
+
+/// How sources are checked (RFC 3704).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReversePath {
+    /// Not at all, but for martians.
+    No,
+    /// Some route must lead there.
+    Loose,
+    /// It must lead there by the interface that the packet came in by.
+    Strict,
 }
 
 impl Settings {
@@ -33,6 +46,11 @@ impl Settings {
             icmp_rate_limit: settings.number("icmp-rate-limit") as u32,
             icmp_rate_mask: u32::from_str_radix(mask.trim_start_matches("0x"), 16).unwrap_or(0),
             allow_fast_path: settings.bool("allow-fast-path"),
+            reverse_path: match settings.text("rp-filter").as_str() {
+                "loose" => ReversePath::Loose,
+                "strict" => ReversePath::Strict,
+                _ => ReversePath::No,
+            },
         }
     }
 }

@@ -219,7 +219,7 @@ pub fn check_route(item: &Item) -> Result<(), String> {
         Some(Value::List(gateways)) => gateways.as_slice(),
         _ => &[],
     };
-    if ROUTE.read(item).text("type") == "unicast" && gateways.is_empty() {
+    if crate::ip::menu::kind(ROUTE.read(item)) == "unicast" && gateways.is_empty() {
         return Err("missing value(s) of argument(s) gateway".to_string());
     }
     let is_interface = |way: &Value| matches!(way, Value::Text(text) if gateway_by(text).is_none());

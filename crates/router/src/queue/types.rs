@@ -9,9 +9,9 @@ use super::burst::BurstLimit;
 use super::discipline::{
     CakeLimits, Classifier, CodelLimits, FairLimits, Isolation, Kind, PcqLimits, RedLimits, Tins,
 };
-use crate::facility::{Facility, Rows};
-use crate::status::{Numbers, dynamic};
-use config::{Item, Menu, MenuKind, Property, Read, Tree, Type, Value};
+use crate::facility::Facility;
+use crate::status::Values;
+use config::{Menu, MenuKind, Property, Read, Tree, Type, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -87,8 +87,7 @@ pub static TYPE: Menu = Menu {
 };
 
 /// `/queue type`.
-pub(crate) static FACILITY: Facility =
-    Facility { check, rows: Rows::Few(predefined), ..Facility::of(&TYPE) };
+pub(crate) static FACILITY: Facility = Facility { factory: predefined, ..Facility::of(&TYPE) };
 
 const COUNT: Type = Type::Number(0, u32::MAX as i64);
 /// No threshold, or a time.
@@ -112,18 +111,18 @@ const FLOW_MODES: &[&str] = &[
 ];
 const TIN_WORDS: &[&str] = &["besteffort", "diffserv3", "diffserv4", "precedence"];
 
-/// The types that RouterOS begins with.
+/// The types that RouterOS begins with, in its order.
 const PREDEFINED: &[&str] = &[
     "default",
-    "default-small",
     "ethernet-default",
-    "hotspot-default",
-    "multi-queue-ethernet-default",
-    "only-hardware-queue",
-    "pcq-download-default",
-    "pcq-upload-default",
-    "synchronous-default",
     "wireless-default",
+    "synchronous-default",
+    "hotspot-default",
+    "pcq-upload-default",
+    "pcq-download-default",
+    "only-hardware-queue",
+    "multi-queue-ethernet-default",
+    "default-small",
 ];
 
 /// What `queue=` takes: a type that RouterOS begins with, or one of [`TYPE`].
@@ -137,13 +136,13 @@ pub(super) const DEFAULT_INTERFACE_KIND: &str = "only-hardware-queue";
 
 /// The types, compiled.
 #[derive(Debug, Default)]
-pub struct Types(HashMap<String, Kind>);
+pub struct Types(HashMap<String, Option<Kind>>);
 
 impl Types {
     /// Compiles `/queue type`.
     pub fn compile(tree: &Tree) -> Types {
         let enabled = tree.read(&TYPE).filter(|item| !item.bool("disabled"));
-        let own = enabled.filter_map(|item| Some((item.name().to_string(), kind(&item)?)));
+        let own = enabled.map(|item| (item.name().to_string(), kind(&item)));
         Types(own.collect())
     }
 
@@ -151,6 +150,10 @@ impl Types {
     pub fn find(&self, name: &str) -> Option<Kind> {
         let pfifo = |packets| Some(Kind::Pfifo(packets));
         let sfq = Kind::Sfq { perturb: Duration::from_secs(5), allot: 1514 };
+        if let Some(typed) = self.0.get(name) {
+            return *typed;
+        }
+        // Without a tree to say so.
         match name {
             "default" | "ethernet-default" | "multi-queue-ethernet-default" => pfifo(50),
             "default-small" => pfifo(10),
@@ -164,8 +167,7 @@ impl Types {
             })),
             "pcq-upload-default" => Some(pcq(u32::MAX, 0)),
             "pcq-download-default" => Some(pcq(0, u32::MAX)),
-            "only-hardware-queue" => None,
-            own => self.0.get(own).copied(),
+            _ => None,
         }
     }
 }
@@ -273,16 +275,8 @@ fn kind(item: &Read) -> Option<Kind> {
     })
 }
 
-fn check(item: &Item, _: &Tree) -> Result<(), String> {
-    match PREDEFINED.contains(&item.name("name")) {
-        true => Err("failure: this type is there already, and stays as it is".to_string()),
-        false => Ok(()),
-    }
-}
-
-/// The types that RouterOS begins with, as rows.
-fn predefined(_: &crate::status::RouterStatus) -> Vec<Item> {
-    let mut numbers = Numbers::default();
+/// The types that RouterOS begins with, as they are then.
+fn predefined() -> Vec<Values> {
     let row = |&name: &&'static str| {
         let text = |text: &str| Value::Text(text.to_string());
         let number = Value::Number;
@@ -302,7 +296,7 @@ fn predefined(_: &crate::status::RouterStatus) -> Vec<Item> {
             }
             _ => vec![("kind", text("pfifo")), ("pfifo-limit", number(50))],
         });
-        dynamic(numbers.of(name), values)
+        values
     };
     PREDEFINED.iter().map(row).collect()
 }

@@ -121,9 +121,9 @@ add interface=voice dhcp-server=10.0.2.9,10.0.2.8 local-address=10.0.2.1 add-rel
 add name=router.lan address=10.0.2.254 ttl=1h comment=n
 add regexp=\"^a.*b\" type=NXDOMAIN disabled=yes
 add name=x type=CNAME cname=router.lan match-subdomain=yes
+add name=y type=AAAA address=2001:db8::1
 /ip neighbor discovery-settings
 set discover-interface-list=!dynamic protocol=lldp mode=rx-only
-add name=y type=AAAA address=2001:db8::1
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
 /ip firewall layer7-protocol
 add name=http regexp=^get

@@ -68,7 +68,7 @@ const LINES: &[(&str, &str)] = &[
     ("/ip settings set rp-filter=no send-redirects=yes secure-redirects=yes", ""),
     ("/ip settings set accept-redirects=no accept-source-route=no tcp-syncookies=yes", ""),
     ("/ip settings set route-cache=yes tcp-timestamps=random-offset", ""),
-    ("/ip settings set rp-filter=loose", "sources are checked for martians only"),
+    ("/ip settings set rp-filter=loose", ""),
     ("/ip address add address=192.168.7.1/24 interface=ether3 netmask=255.255.255.0", ""),
     ("/ip address add address=192.168.7.1/24 interface=ether3 broadcast=192.168.7.255", ""),
     ("/ip address add address=10.9.9.1 interface=ether3 broadcast=10.9.9.2", ""),

@@ -77,8 +77,9 @@ pub(crate) static CLIENT: Menu = Menu {
 pub(crate) static SERVER: Menu = Menu {
     path: "/interface pppoe-server server",
     kind: MenuKind::List {
-        key: Some("service-name"),
-        auto_name: Some("service"),
+        // Several concentrators may offer the same service, each on its interface.
+        key: None,
+        auto_name: None,
         ordered: false,
         fixed: false,
     },
