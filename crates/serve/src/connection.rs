@@ -30,6 +30,9 @@ const COMMAND_STACK: usize = 4 << 20;
 /// How long `/cancel` waits for what it has cancelled, to answer after it.
 const CANCEL_TIME: Duration = Duration::from_secs(2);
 
+/// What the commands of safe mode begin with.
+const SAFE: &str = "/safe-mode/";
+
 /// One client.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -72,7 +75,9 @@ impl Connection {
             // Whatever ended the conversation, it is over.
             let _ = self.converse();
         }
-        self.lanes.cancel(None, Duration::ZERO);
+        self.lanes.cancel(None, CANCEL_TIME);
+        // It is in the log whether that was possible.
+        let _ = self.shared.unroll(self.id);
         self.outbox.stream.close();
     }
 
@@ -136,6 +141,12 @@ impl Connection {
             ("/cancel", Some(_)) => {
                 self.lanes.cancel(sentence.get("tag"), CANCEL_TIME);
                 answers.say(Sentence::new("!done"));
+            }
+            (kind, Some(user)) if kind.starts_with(SAFE) => {
+                match self.shared.safe_mode(self.id, user, &kind[SAFE.len()..]) {
+                    Ok(()) => answers.say(Sentence::new("!done")),
+                    Err(why) => answers.fail(None, &why),
+                }
             }
             (_, Some(user)) => match self.lanes.enter(sentence) {
                 Enter::Start(task) => self.start(task, user.clone(), &answers),

@@ -19,6 +19,8 @@ pub mod sentence;
 // What is served.
 pub mod device;
 
+// What a session has changed goes back with it.
+mod safe;
 // Sockets, clients, and the end of both.
 pub mod server;
 

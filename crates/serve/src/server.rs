@@ -16,6 +16,7 @@ use crate::device::Device;
 use crate::listener::{Door, Listening};
 use crate::login;
 use crate::outbox::{Outbox, fatal};
+use crate::safe::Safe;
 use crate::service;
 use crate::stream::{Peer, Stream};
 use config::Tree;
@@ -65,6 +66,7 @@ pub(crate) struct Shared {
     pub(crate) device: Arc<dyn Device>,
     pub(crate) patience: Patience,
     pub(crate) door: login::Door,
+    pub(crate) safe: Safe,
     clients: Mutex<Clients>,
     gone: Condvar,
     service: Mutex<Option<Listening>>,
@@ -110,6 +112,7 @@ impl Server {
             device,
             patience,
             door: login::Door::default(),
+            safe: Safe::default(),
             clients: Mutex::default(),
             gone: Condvar::new(),
             service: Mutex::default(),

@@ -360,3 +360,35 @@ fn temporary(name: &str) -> PathBuf {
     let _ = std::fs::remove_file(&path);
     path
 }
+
+/// What is changed in safe mode goes back with its session, or stays if it says so; nobody else can be
+/// in it meanwhile.
+#[test]
+fn safe_mode() {
+    for (end, stays) in [("release", true), ("unroll", false), ("", false)] {
+        let served = serve();
+        let mut client = served.client();
+        let add = "/ip/address/add =interface=ether1 =address=";
+        answer(&mut client, &format!("{add}10.0.0.1/24"));
+        assert_eq!(answer(&mut client, "/safe-mode/take"), "!done\n");
+        let mut other = served.client();
+        let refused = "!trap =message=failure: another session is in safe mode\n";
+        assert_eq!(answer(&mut other, "/safe-mode/take"), refused);
+        let refused = "!trap =message=failure: this session is not in safe mode\n";
+        assert_eq!(answer(&mut other, "/safe-mode/release"), refused);
+        answer(&mut client, &format!("{add}10.0.1.1/24"));
+        if !end.is_empty() {
+            assert_eq!(answer(&mut client, &format!("/safe-mode/{end}")), "!done\n");
+        }
+        drop(client);
+        // The other may have it as soon as the first session is over.
+        for _ in 0..500 {
+            if answer(&mut other, "/safe-mode/take") == "!done\n" {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let expected = if stays { 2 } else { 1 };
+        assert_eq!(served.device.tree().items("/ip address").len(), expected, "{end}");
+    }
+}

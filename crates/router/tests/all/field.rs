@@ -327,3 +327,44 @@ fn gateways_by_interface() {
     assert_eq!(sent.iter().map(|(port, _)| *port).collect::<Vec<_>>(), [2]);
     assert_eq!(sent[0].1[..6], [6, 0, 0, 0, 0, 9]);
 }
+
+/// Sources that no route leads to, or by another interface, are not passed on (RFC 3704), by the slow
+/// way as by the quick ones.
+#[test]
+fn sources_are_checked() {
+    const ROUTES: &str = "/ip address\nadd address=10.0.1.254/24 interface=ether1\n\
+         add address=10.0.2.254/24 interface=ether2\nadd address=10.0.3.254/24 interface=ether3\n\
+         /ip arp add address=10.0.2.2 mac-address=06:00:00:00:00:02 interface=ether2\n\
+         /ip settings set rp-filter=";
+    for (filter, passes) in [
+        ("no", [true, true, true]),
+        ("loose", [true, true, false]),
+        ("strict", [true, false, false]),
+    ] {
+        for reference in [true, false] {
+            let mut rig = Rig::new(3, &format!("{ROUTES}{filter}"));
+            rig.router.set_reference(reference);
+            for (src, passes) in
+                [ip(10, 0, 1, 2), ip(10, 0, 3, 2), ip(10, 9, 9, 9)].into_iter().zip(passes)
+            {
+                let frame = craft::udp(src, 1, ip(10, 0, 2, 2), 2);
+                let frame = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..frame };
+                for turn in 0..2 {
+                    let sent = rig.pass(1, &frame.build());
+                    assert_eq!(!sent.is_empty(), passes, "{filter} {src:x} {reference} {turn}");
+                }
+            }
+            assert!(rig.router.frames().balance());
+        }
+    }
+}
+
+/// RouterOS's own queue types are changed like any other, by name or by number.
+#[test]
+fn queue_types_of_the_factory() {
+    let mut rig = Rig::new(1, "/queue type\nset 9 pfifo-limit=77\nset default kind=sfq");
+    let export = rig.run("/queue type export terse");
+    assert!(export.contains("set default kind=sfq\n"), "{export}");
+    assert!(export.contains("set default-small pfifo-limit=77\n"), "{export}");
+    assert_eq!(Rig::new(1, &export).run("/queue type export terse"), export);
+}

@@ -28,6 +28,8 @@ pub(super) struct Typed {
     pub(super) before: String,
     /// The place of the cursor, in bytes, where `?` was pressed.
     pub(super) asked: Option<usize>,
+    /// Ctrl-X was pressed.
+    pub(super) safe: bool,
 }
 
 /// Helps with the line under way.
@@ -174,6 +176,17 @@ impl ConditionalEventHandler for Question {
             return None;
         }
         typed.asked = Some(context.pos());
+        Some(Cmd::AcceptLine)
+    }
+}
+
+/// Ctrl-X: safe mode begins, or ends. The line is given back as it is.
+pub(super) struct SafeKey(pub(super) Arc<Mutex<Typed>>);
+
+impl ConditionalEventHandler for SafeKey {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, at: &EventContext<'_>) -> Option<Cmd> {
+        let mut typed = self.0.lock().ok()?;
+        (typed.safe, typed.asked) = (true, Some(at.pos()));
         Some(Cmd::AcceptLine)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::colour::Colours;
 use super::command::{self, Ended, Trap};
-use super::editor::{Assistant, Question, Shared, Typed};
+use super::editor::{Assistant, Question, SafeKey, Shared, Typed};
 use super::prompt::{self, wrap};
 use super::remote::{Gone, Remote};
 use super::screen::{Screen, is_paged};
@@ -32,6 +32,8 @@ struct Console {
     colours: Colours,
     place: String,
     identity: String,
+    /// What is changed goes back when this session ends.
+    is_safe: bool,
 }
 
 /// What is to be done with a line.
@@ -58,7 +60,8 @@ pub(super) fn run(options: Options, remote: Remote) -> Result<(), Failure> {
         drop(lines.load_history(file));
     }
     let (place, identity) = ("/".to_string(), "MikroTik".to_string());
-    let mut console = Console { options, remote, typed, colours, place, identity };
+    let is_safe = false;
+    let mut console = Console { options, remote, typed, colours, place, identity, is_safe };
     console.identify();
     if let Some(note) = console.note() {
         writeln!(io::stdout(), "{note}\n")
@@ -113,6 +116,8 @@ fn editor(
     }));
     let question = EventHandler::Conditional(Box::new(Question(Arc::clone(typed))));
     lines.bind_sequence(KeyEvent::from('?'), question);
+    let safe = EventHandler::Conditional(Box::new(SafeKey(Arc::clone(typed))));
+    lines.bind_sequence(KeyEvent::ctrl('X'), safe);
     Ok(lines)
 }
 
@@ -125,9 +130,15 @@ impl Console {
         prompt: &str,
         lines: &mut Lines,
     ) -> io::Result<Next> {
-        let asked = self.typed.lock().ok().and_then(|mut typed| typed.asked.take());
+        let (asked, safe) = self.typed.lock().map_or((None, false), |mut typed| {
+            (typed.asked.take(), std::mem::take(&mut typed.safe))
+        });
         if let Some(at) = asked {
             let (left, right) = line.split_at(at.min(line.len()));
+            if safe {
+                self.toggle_safe_mode()?;
+                return Ok(Next::Again(left.to_string(), right.to_string()));
+            }
             let (input, width) = (format!("{before}{left}"), terminal::size().0);
             let help = lines.helper().map(|assistant| assistant.help(&input, width));
             let mut out = io::stdout();
@@ -162,12 +173,38 @@ impl Console {
             Err(Ended::Output(error)) => return Err(error),
             Err(Ended::Gone(Gone(why))) => {
                 *self.remote.borrow_mut() = None;
+                // With the session went its safe mode.
+                self.is_safe = false;
                 let what = if is_connected { "the connection is lost: " } else { "" };
                 self.say(&format!("{what}{why}; Return connects again"))?;
             }
         }
         self.set_before(before.to_string());
         Ok(Next::Again(line, String::new()))
+    }
+
+    /// Ctrl-X.
+    fn toggle_safe_mode(&mut self) -> io::Result<()> {
+        let (what, done) = match self.is_safe {
+            false => ("take", "[Safe Mode taken]"),
+            true => ("release", "[Safe Mode released]"),
+        };
+        let answer = {
+            let mut remote = self.remote.borrow_mut();
+            remote.as_mut().map(|remote| remote.call(Sentence::new(&format!("/safe-mode/{what}"))))
+        };
+        match answer {
+            Some(Ok(answer)) if answer.trap.is_none() => {
+                self.is_safe = !self.is_safe;
+                self.say(done)
+            }
+            Some(Ok(answer)) => {
+                let why = answer.trap.and_then(|trap| trap.text("message"));
+                self.say(&why.unwrap_or_default())
+            }
+            // Said when the next line is run.
+            Some(Err(_)) | None => Ok(()),
+        }
     }
 
     /// Connects again, and goes back to where the session stood.
@@ -267,7 +304,10 @@ impl Console {
     fn prompt(&self, before: &str, colours: Colours) -> String {
         match open(before) {
             Some(open) => prompt::more(open),
-            None => prompt::main(&self.options.user, &self.identity, &self.place, colours),
+            None => {
+                let (user, identity) = (&self.options.user, &self.identity);
+                prompt::main(user, identity, (&self.place, self.is_safe), colours)
+            }
         }
     }
 

@@ -2,13 +2,19 @@
 
 use super::colour::Colours;
 
-/// `[admin@MikroTik] /ip address> `.
-pub(super) fn main(user: &str, identity: &str, place: &str, colours: Colours) -> String {
+/// `[admin@MikroTik] /ip address> `; in safe mode `[admin@MikroTik] /ip address<SAFE> `.
+pub(super) fn main(
+    user: &str,
+    identity: &str,
+    (place, is_safe): (&str, bool),
+    colours: Colours,
+) -> String {
     let place = match place {
         "/" => String::new(),
         place => colours.paint("dir", place),
     };
-    format!("[{user}@{identity}] {place}> ")
+    let end = if is_safe { "<SAFE>" } else { ">" };
+    format!("[{user}@{identity}] {place}{end} ")
 }
 
 /// `{... `, while brackets of a command are open.
@@ -43,9 +49,10 @@ mod tests {
     #[test]
     fn as_routeros() {
         let plain = Colours(false);
-        assert_eq!(main("admin", "MikroTik", "/", plain), "[admin@MikroTik] > ");
-        let place = main("admin", "dut", "/ip address", plain);
+        assert_eq!(main("admin", "MikroTik", ("/", false), plain), "[admin@MikroTik] > ");
+        let place = main("admin", "dut", ("/ip address", false), plain);
         assert_eq!(place, "[admin@dut] /ip address> ");
+        assert_eq!(main("admin", "dut", ("/", true), plain), "[admin@dut] <SAFE> ");
         assert_eq!(more('{'), "{... ");
     }
 
