@@ -107,7 +107,7 @@ impl Run<'_> {
             let says = |item: &&Arc<Item>| {
                 let line = item.get("line").map(Value::to_string).unwrap_or_default();
                 let word = |name: &&str| line.contains(&format!("{name}="));
-                !style.hides || !line.contains("-key=") && !SENSITIVE.iter().any(|name| word(&name))
+                !style.hides || !line.contains("-key=") && !SENSITIVE.iter().any(word)
             };
             let items = self.tree.items(menu.path).iter().filter(says);
             return inert::export(items.map(|item| &**item), style.terse);

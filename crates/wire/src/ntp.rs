@@ -56,7 +56,7 @@ fn to_unix(time: u64) -> Option<u64> {
     let (seconds, fraction) = (time >> 32, time & 0xffff_ffff);
     let era = if seconds < 1 << 31 { 1 << 32 } else { 0 };
     let seconds = (seconds + era).checked_sub(TO_UNIX)?;
-    Some(seconds * 1_000_000_000 + (fraction * 1_000_000_000 >> 32))
+    Some(seconds * 1_000_000_000 + ((fraction * 1_000_000_000) >> 32))
 }
 
 #[cfg(test)]

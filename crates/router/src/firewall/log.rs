@@ -160,15 +160,15 @@ impl Log {
             detail,
             len: view.ip_len,
         };
-        self.push(now, What::Packet(packet));
+        self.push(now, &What::Packet(packet));
     }
 
     /// Adds what a script or a tool says; `topics` are words with commas between them.
     pub fn say(&mut self, now: Moment, topics: &str, message: &str) {
-        self.push(now, What::Said { topics: topics.into(), message: message.into() });
+        self.push(now, &What::Said { topics: topics.into(), message: message.into() });
     }
 
-    fn push(&mut self, at: Moment, what: What) {
+    fn push(&mut self, at: Moment, what: &What) {
         let logging = self.logging.clone();
         for rule in logging.of(what.topics()) {
             let (number, action) = (self.next, &rule.action);

@@ -209,7 +209,7 @@ set name=gw
 /system logging action
 set memory memory-lines=77
 set 3 remote=10.0.2.9 bsd-syslog=yes
-add name=own target=memory
+add name=own target=disk
 /system logging
 set 0 topics=info,!dhcp prefix=P
 disable 3

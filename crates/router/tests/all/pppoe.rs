@@ -343,10 +343,10 @@ fn a_session_ends() {
     pair.client.run("/interface pppoe-client enable pppoe-out1");
     pair.wait(5);
     assert!(pair.runs());
-    pair.server.run("/interface pppoe-server server disable isp");
+    pair.server.run("/interface pppoe-server server disable [find service-name=isp]");
     pair.wait(1);
     assert!(!pair.runs());
-    pair.server.run("/interface pppoe-server server enable isp");
+    pair.server.run("/interface pppoe-server server enable [find service-name=isp]");
     pair.wait(20);
     assert!(pair.runs());
     // The interface below.

@@ -191,7 +191,7 @@ impl Console {
         };
         let answer = {
             let mut remote = self.remote.borrow_mut();
-            remote.as_mut().map(|remote| remote.call(Sentence::new(&format!("/safe-mode/{what}"))))
+            remote.as_mut().map(|remote| remote.call(Sentence::new(format!("/safe-mode/{what}"))))
         };
         match answer {
             Some(Ok(answer)) if answer.trap.is_none() => {

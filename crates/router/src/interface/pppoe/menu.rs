@@ -84,7 +84,9 @@ pub(crate) static SERVER: Menu = Menu {
         fixed: false,
     },
     properties: &[
-        Property::new("service-name", Type::Text, "The service it offers.").column(),
+        Property::new("service-name", Type::Text, "The service it offers.")
+            .default("service1")
+            .column(),
         Property::new("interface", ANY_INTERFACE, "Where it listens.").required().column(),
         MTU,
         MRU,

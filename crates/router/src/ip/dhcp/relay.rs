@@ -242,7 +242,9 @@ fn reply(
             Some((INFORMATION, len)) => Some(at..at + 2 + len),
             _ => None,
         });
-        place.map(|range| drop(bytes.drain(range)));
+        if let Some(range) = place {
+            bytes.drain(range);
+        }
     }
     let broadcast = message.flags & dhcp::BROADCAST != 0 || message.yiaddr == 0;
     let (mac, address) = match () {

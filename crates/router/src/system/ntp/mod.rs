@@ -121,11 +121,8 @@ fn ask(r: &mut Router, now: Moment, server: &Server) {
     r.services.ntp.asked = Some(Asked { ends: (none, none), cookie, at: now });
     let address = match server {
         Server::Address(address) => Some(*address),
-        Server::Name(name) => match lookup(r, now, name) {
-            Some(address) => Some(address),
-            // Its address may be known when it has its turn again.
-            None => None,
-        },
+        // If it is not known yet, it may be when the server has its turn again.
+        Server::Name(name) => lookup(r, now, name),
     };
     let Some((address, own)) = address.and_then(|to| Some((to, own_address(r, to)?))) else {
         return;
