@@ -1,3 +1,5 @@
+//! Any bytes as what others say to the router's own services: none of them panics.
+
 use wire::discovery::{cdp, lldp, mndp};
 use wire::snmp::agent;
 
