@@ -73,7 +73,7 @@ async def echo(reader, writer):
 
 
 async def serve(handler, port):
-    server = await asyncio.start_server(handler, "0.0.0.0", int(port), backlog=8192)
+    server = await asyncio.start_server(handler, None, int(port), backlog=8192)
     print("ready", flush=True)
     await server.serve_forever()
 

@@ -46,6 +46,14 @@ fn a_house_gets_its_addresses_and_names_from_the_router() {
 }
 
 #[test]
+fn a_house_with_both_families_gets_a_prefix_and_hands_it_out() {
+    let tools = ["sysctl", "ip", "busybox", "dnsmasq", "kea-dhcp6", "rdisc6", "dhclient"];
+    if can_have_hosts(&tools) && can_have_hosts(&["python3", "curl", "traceroute", "ping"]) {
+        check("dual-stack-home.yaml", &[]);
+    }
+}
+
+#[test]
 fn the_home_router_shows_what_fasttrack_does() {
     if !can_have_hosts(&["sysctl", "ping", "curl", "python3", "dig", "iperf3"]) {
         return;

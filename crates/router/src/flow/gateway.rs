@@ -10,6 +10,7 @@ use crate::ip::gateway::{Gateway, How, KEEPALIVE, Probe};
 use crate::router::Router;
 use crate::tool::echo::Request;
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use wire::Moment;
 
 /// Asks those that are to be asked by now; `silent` takes those that do not answer. Returns when
@@ -61,7 +62,7 @@ fn ask(r: &mut Router, now: Moment, probe: &mut Probe) {
 
 fn request(arp: bool, dst: u32, interface: InterfaceId) -> Request {
     Request {
-        dst,
+        dst: IpAddr::V4(dst.into()),
         src: None,
         interface,
         size: 56,

@@ -154,7 +154,7 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
 }
 
 /// OUTPUT: from the router itself. `bound` is the interface of a link's own addresses and groups.
-fn output(r: &mut Router, now: Moment, mut p: Packet) {
+pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::LocalOut);
     if let Err(why) = open(r, &mut p) {
         return r.discard(p, why);
@@ -395,6 +395,7 @@ pub(super) fn timers(r: &mut Router, now: Moment) {
     for waiting in due.failed {
         let layers = layers::network(r.io.slab.bytes(&waiting.frame));
         let Some(layers) = layers.ok().filter(|_| waiting.in_interface.is_some()) else {
+            r.own_frame_failed6(now, &waiting.frame);
             r.discard_frame(waiting.frame, Discard::NeighbourUnreachable);
             continue;
         };

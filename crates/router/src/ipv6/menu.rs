@@ -173,7 +173,7 @@ const NO_PREF_SRC: &str = "packets of the router's own have their out-interface'
 const NO_SCOPE: &str = "gateways must lie in a connected network";
 
 /// `fe80::1%ether1`: a gateway that is a neighbour on an interface.
-fn by_interface(text: &str) -> Result<Value, String> {
+pub(crate) fn by_interface(text: &str) -> Result<Value, String> {
     match gateway_by(text) {
         Some(_) => Ok(Value::Text(text.to_string())),
         None => Err("an address, an interface, or address%interface".to_string()),

@@ -1,4 +1,5 @@
-//! Echo requests of the router's own: sent, answered, refused (RFC 792, RFC 1122 §3.2.2.6).
+//! Echo requests of the router's own: sent, answered, refused (RFC 792, RFC 1122 §3.2.2.6); how they are
+//! made and read here is IPv4's, IPv6's is [`echo6`](super::echo6).
 //!
 //! ```text
 //! Router::send_echo ─► LOCAL OUT: output chain, tracking, NAT, queues ─► …
@@ -28,6 +29,7 @@ use port::slab::MAX_FRAME;
 use port::{Frame, Pool};
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 use wire::ipv4::Ipv4Header;
 use wire::layers::{self, ETHERTYPE_IPV4, protocol};
@@ -35,14 +37,14 @@ use wire::{Icmp, Ipv4, Layers, MacAddr, Moment, checksum, icmp};
 
 /// One ping's number: the identifier its requests carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PingId(u16);
+pub(crate) struct PingId(pub(super) u16);
 
 /// What all requests of a ping have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    pub(crate) dst: u32,
-    /// Where from; the route says if nobody else does.
-    pub(crate) src: Option<u32>,
+    pub(crate) dst: IpAddr,
+    /// Where from, of the same family; the route says if nobody else does.
+    pub(crate) src: Option<IpAddr>,
     /// Out by this interface, whatever the routes say; `NONE` if they may.
     pub(crate) interface: InterfaceId,
     /// Of the whole IP packet.
@@ -60,7 +62,7 @@ pub(crate) struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Host {
     /// By IP.
-    Address(u32),
+    Address(IpAddr),
     /// By ARP.
     Mac(MacAddr),
 }
@@ -113,6 +115,18 @@ impl Echoes {
         Err("failure: too many pings at once".to_string())
     }
 
+    /// What its requests from now on live for, in hops.
+    pub(crate) fn set_ttl(&mut self, id: PingId, ttl: u8) {
+        if let Some(ping) = self.pings.get_mut(&id) {
+            ping.request.ttl = ttl;
+        }
+    }
+
+    /// Whether nobody asks anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pings.is_empty()
+    }
+
     /// Forgets a ping; what still comes was asked for by nobody.
     pub(crate) fn end(&mut self, id: PingId) {
         self.pings.remove(&id);
@@ -140,7 +154,13 @@ impl Echoes {
 
     /// Gives the request of this number, or of one with the same 16 bits, its answer; no if it
     /// does not wait, or no longer.
-    fn answer(&mut self, id: PingId, sequence: u16, now: Moment, came: Came) -> bool {
+    pub(super) fn answer(
+        &mut self,
+        id: PingId,
+        sequence: u16,
+        now: Moment,
+        came: Came,
+    ) -> bool {
         let Some(ping) = self.pings.get_mut(&id) else { return false };
         let timeout = ping.request.timeout;
         let asked =
@@ -161,6 +181,7 @@ impl Echoes {
         mac: MacAddr,
     ) {
         let asks = |request: &Request| {
+            let address = IpAddr::V4(address.into());
             request.arp && request.dst == address && request.interface == interface
         };
         let found = self.pings.iter().find(|(_, ping)| asks(&ping.request));
@@ -174,10 +195,10 @@ impl Echoes {
 
 /// An answer as it comes in.
 #[derive(Clone, Copy)]
-struct Came {
-    host: Option<Host>,
-    packet: Option<(u16, u8)>,
-    error: Option<&'static str>,
+pub(super) struct Came {
+    pub(super) host: Option<Host>,
+    pub(super) packet: Option<(u16, u8)>,
+    pub(super) error: Option<&'static str>,
 }
 
 impl Came {
@@ -195,12 +216,16 @@ impl Router {
         ping.waiting.push_back((number, now));
         let request = ping.request;
         self.tools.sent = true;
-        if request.arp {
-            let (interface, address) = (request.interface, request.dst);
-            let to = MacAddr::BROADCAST;
-            return self.send_arp_request(now, neighbour::Request { interface, address, to });
-        }
-        if let Err(error) = self.send_request(now, id, number, &request) {
+        let sent = match request.dst {
+            IpAddr::V4(dst) if request.arp => {
+                let (interface, address) = (request.interface, dst.into());
+                let to = MacAddr::BROADCAST;
+                return self.send_arp_request(now, neighbour::Request { interface, address, to });
+            }
+            IpAddr::V4(dst) => self.send_request(now, id, number, &request, dst.into()),
+            IpAddr::V6(dst) => self.send_request6(now, id, number, &request, dst),
+        };
+        if let Err(error) = sent {
             self.tools.echoes.answer(id, number as u16, now, Came::not_sent(error));
         }
     }
@@ -212,8 +237,13 @@ impl Router {
         id: PingId,
         number: u64,
         request: &Request,
+        dst: u32,
     ) -> Result<(), &'static str> {
-        let (own, mtu) = self.way_to(request).ok_or("no route to host")?;
+        let (own, mtu) = self.way_to(request, dst).ok_or("no route to host")?;
+        let src = match request.src {
+            Some(IpAddr::V4(src)) => src.into(),
+            _ => own,
+        };
         if request.dont_fragment && request.size > mtu {
             return Err("packet too large and cannot be fragmented");
         }
@@ -223,8 +253,8 @@ impl Router {
             dont_fragment: request.dont_fragment,
             ttl: request.ttl,
             protocol: protocol::ICMP,
-            src: request.src.unwrap_or(own),
-            dst: request.dst,
+            src,
+            dst,
             ..Ipv4Header::default()
         };
         let message = message(id, number as u16, request.size);
@@ -248,17 +278,17 @@ impl Router {
 
     /// The address a request leaves from if nobody says which, and the longest IP packet that
     /// goes that way.
-    fn way_to(&self, request: &Request) -> Option<(u32, u16)> {
+    fn way_to(&self, request: &Request, dst: u32) -> Option<(u32, u16)> {
         let out = |interface: InterfaceId, toward: u32| {
             let own = address::source(&self.program.addresses, interface, toward)?;
-            let own = self.v4.routes.pref_src(request.dst).unwrap_or(own);
+            let own = self.v4.routes.pref_src(dst).unwrap_or(own);
             Some((own, self.program.interface(interface).mtu))
         };
-        let leaf = self.v4.routes.lookup(request.dst);
+        let leaf = self.v4.routes.lookup(dst);
         match self.v4.routes.target(leaf) {
-            Some(Target::Local) => Some((request.dst, u16::MAX)),
-            _ if request.interface.is_some() => out(request.interface, request.dst),
-            Some(&Target::Connected(interface)) => out(interface, request.dst),
+            Some(Target::Local) => Some((dst, u16::MAX)),
+            _ if request.interface.is_some() => out(request.interface, dst),
+            Some(&Target::Connected(interface)) => out(interface, dst),
             Some(Target::Gateways(ways)) => ways.first().and_then(|&(i, gateway)| out(i, gateway)),
             _ => None,
         }
@@ -275,7 +305,7 @@ impl Router {
             return false;
         };
         let packet = Some((p.ip_len, self.ip_header(p)[8]));
-        let host = Some(Host::Address(p.layers.tuple.src));
+        let host = Some(Host::Address(Ipv4Addr::from(p.layers.tuple.src).into()));
         intact && self.tools.echoes.answer(id, sequence, now, Came { host, packet, error })
     }
 
@@ -286,7 +316,7 @@ impl Router {
         let Some((id, sequence)) = request_in(ip) else { return };
         let Ok(packet) = Ipv4::new(ip) else { return };
         let len = (packet.total_len() + 28).min(576);
-        let host = Some(Host::Address(packet.src()));
+        let host = Some(Host::Address(Ipv4Addr::from(packet.src()).into()));
         let error = Some("host unreachable");
         let came = Came { host, packet: Some((len, 64)), error };
         self.tools.echoes.answer(id, sequence, now, came);

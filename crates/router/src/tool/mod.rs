@@ -27,8 +27,12 @@ pub mod picture;
 pub mod profile;
 // Echo requests of the router's own: sent, answered, refused.
 pub(crate) mod echo;
+// The same over IPv6.
+mod echo6;
 // `/ping` and `/tool flood-ping`.
 pub(crate) mod ping;
+// `/tool traceroute`: who is on the way.
+mod traceroute;
 
 // Tools that see every frame on the wire.
 pub(crate) mod tap;
@@ -51,6 +55,7 @@ use config::{Call, Progress, Reply, Type, Value};
 use echo::Echoes;
 use profile::Profiler;
 use sniffer::Capture;
+use std::net::IpAddr;
 use std::time::Duration;
 use tap::Taps;
 use wire::Moment;
@@ -65,6 +70,7 @@ pub(crate) static FACILITY: Facility = Facility {
         (&profile::COMMAND, |r, call, _, now| profile::start(r, call, now)),
         (&ping::PING, |r, call, _, now| ping::start(r, call, now)),
         (&ping::FLOOD_PING, |r, call, _, now| ping::start_flood(r, call, now)),
+        (&traceroute::TRACEROUTE, |r, call, _, now| traceroute::start(r, call, now)),
         (&torch::TORCH, |r, call, _, now| torch::start(r, call, now)),
     ],
     ..Facility::NONE
@@ -218,6 +224,14 @@ impl Frames {
         }
         let next = self.last + self.interval;
         Progress::Again(self.end.map_or(next, |end| next.min(end)))
+    }
+}
+
+/// An address of either family, for a record.
+fn address(address: IpAddr) -> Value {
+    match address {
+        IpAddr::V4(address) => Value::Address(address),
+        IpAddr::V6(address) => Value::Address6(address),
     }
 }
 

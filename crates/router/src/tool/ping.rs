@@ -12,19 +12,24 @@
 //! does; programs get them to the microsecond.
 //!
 //! Never makes a packet: that is [`echo`](super::echo)'s.
-//! **Missing**: MAC addresses as hosts (mac-ping), names (no resolver), IPv6, routing tables.
+//! Of IPv6 the status of a reply says so, and an address of a link wants its interface, by `interface` or
+//! as `fe80::1%ether1`.
+//!
+//! **Missing**: MAC addresses as hosts (mac-ping), names (no resolver), routing tables.
 
 use super::echo::{Answer, Host, PingId, Request};
 use super::{flag, number};
 use crate::interface::InterfaceId;
+use crate::ipv6::menu::{by_interface, gateway_by};
 use crate::router::Router;
 use config::{
     Call, Command, Display, Group, Job, Progress, Property, Record, Reply, Started, Type, Unnamed,
     Value,
 };
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::time::Duration;
-use wire::Moment;
+use wire::{Ipv6Prefix, Moment};
 
 /// `/ping`.
 pub(crate) static PING: Command = Command {
@@ -38,7 +43,7 @@ pub(crate) static PING: Command = Command {
             .default("1s"),
         SIZE,
         Property::new("ttl", Type::Number(1, 255), "Time to live of the requests.").default("255"),
-        Property::new("src-address", Type::Address, "Which of the router's addresses to use."),
+        SRC_ADDRESS,
         Property::new("interface", super::INTERFACE, "Out by this interface, whatever the routes."),
         Property::new("dscp", Type::Number(0, 63), "DSCP of the requests.").default("0"),
         Property::new("do-not-fragment", Type::Bool, "Send no request in pieces."),
@@ -67,8 +72,13 @@ pub(crate) static FLOOD_PING: Command = Command {
     help: "Sends echo requests quickly and sums up what comes back.",
 };
 
-const ADDRESS: Property =
-    Property::new("address", Type::Either(&[Type::Address, Type::Mac]), "Whom to ask.").required();
+const HOST: Type = Type::Either(&[Type::Address, Type::Address6, Type::Mac, Type::Custom(by_interface)]);
+pub(super) const ADDRESS: Property = Property::new("address", HOST, "Whom to ask.").required();
+pub(super) const SRC_ADDRESS: Property = Property::new(
+    "src-address",
+    Type::Either(&[Type::Address, Type::Address6]),
+    "Which of the router's addresses to use.",
+);
 const COUNT: Property =
     Property::new("count", Type::Number(0, i64::MAX), "How many requests; 0 means until stopped.")
         .default("0");
@@ -82,29 +92,22 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Starts `/ping`.
 pub(crate) fn start(r: &mut Router, call: &Call, now: Moment) -> Result<Started<Router>, String> {
     let interval = time(call, "interval")?;
-    let interface = match call.argument("interface") {
-        Some(name) => super::interface(r, &name)?,
-        None => InterfaceId::NONE,
-    };
-    let src = match call.argument("src-address") {
-        Some(Value::Address(src)) if r.program().is_local(src.into()) => Some(src.into()),
-        Some(src) => return Err(format!("failure: {src} is no address of this router")),
-        None => None,
-    };
+    let (dst, interface) = whom(r, call)?;
     let arp = flag(call, "arp-ping");
     if arp && !interface.is_some() {
         return Err("failure: interface needs to be specified for arp ping".to_string());
     }
+    if arp && dst.is_ipv6() {
+        return Err("failure: arp ping is for IPv4 addresses".to_string());
+    }
     let request = Request {
-        dst: address(call)?,
-        src,
+        src: source(r, call, dst)?,
         interface,
-        size: number(call, "size").unwrap_or(56) as u16,
         ttl: number(call, "ttl").unwrap_or(255) as u8,
         dscp: number(call, "dscp").unwrap_or(0) as u8,
         dont_fragment: flag(call, "do-not-fragment"),
         arp,
-        timeout: interval,
+        ..request(call, dst, interval)
     };
     let pinger = Pinger::new(r, call, request, interval, now)?;
     Ok(Started::Job(Box::new(Ping(pinger))))
@@ -116,8 +119,16 @@ pub(crate) fn start_flood(
     call: &Call,
     now: Moment,
 ) -> Result<Started<Router>, String> {
-    let request = Request {
-        dst: address(call)?,
+    let (dst, interface) = whom(r, call)?;
+    let request = Request { interface, ..request(call, dst, time(call, "timeout")?) };
+    let pinger = Pinger::new(r, call, request, time(call, "interval")?, now)?;
+    Ok(Started::Job(Box::new(FloodPing(pinger))))
+}
+
+/// A request to this host that nothing else is said of.
+pub(super) fn request(call: &Call, dst: IpAddr, timeout: Duration) -> Request {
+    Request {
+        dst,
         src: None,
         interface: InterfaceId::NONE,
         size: number(call, "size").unwrap_or(56) as u16,
@@ -125,21 +136,57 @@ pub(crate) fn start_flood(
         dscp: 0,
         dont_fragment: false,
         arp: false,
-        timeout: time(call, "timeout")?,
-    };
-    let pinger = Pinger::new(r, call, request, time(call, "interval")?, now)?;
-    Ok(Started::Job(Box::new(FloodPing(pinger))))
-}
-
-fn address(call: &Call) -> Result<u32, String> {
-    match call.argument("address") {
-        Some(Value::Address(address)) => Ok(address.into()),
-        Some(other) => Err(format!("failure: {other}: mac-ping is not implemented")),
-        None => Err("missing value(s) of argument(s) address".to_string()),
+        timeout,
     }
 }
 
-fn time(call: &Call, name: &str) -> Result<Duration, String> {
+/// Who is asked, and by which interface, if one is named.
+pub(super) fn whom(r: &Router, call: &Call) -> Result<(IpAddr, InterfaceId), String> {
+    let mut interface = match call.argument("interface") {
+        Some(name) => super::interface(r, &name)?,
+        None => InterfaceId::NONE,
+    };
+    let address: IpAddr = match call.argument("address") {
+        Some(Value::Address(address)) => address.into(),
+        Some(Value::Address6(address)) => address.into(),
+        Some(Value::Text(text)) => {
+            let (address, name) = gateway_by(&text).ok_or("failure: no such address")?;
+            interface = super::interface(r, &Value::Text(name.to_string()))?;
+            address.into()
+        }
+        Some(other) => return Err(format!("failure: {other}: mac-ping is not implemented")),
+        None => return Err("missing value(s) of argument(s) address".to_string()),
+    };
+    if let IpAddr::V6(address) = address
+        && (address.is_multicast() || Ipv6Prefix::LINK_LOCAL.contains(address.into()))
+        && !interface.is_some()
+    {
+        return Err(format!("failure: {address} is of a link: by which interface?"));
+    }
+    Ok((address, interface))
+}
+
+/// The router's own address that is to be used, if one is named.
+pub(super) fn source(r: &Router, call: &Call, dst: IpAddr) -> Result<Option<IpAddr>, String> {
+    let (is_own, src) = match call.argument("src-address") {
+        Some(Value::Address(src)) => (dst.is_ipv4() && r.program().is_local(src.into()), src.into()),
+        Some(Value::Address6(src)) => {
+            let own = r.program().v6.addresses.iter().any(|own| own.address == u128::from(src));
+            (dst.is_ipv6() && own, src.into())
+        }
+        Some(src) => return Err(format!("failure: {src} is no address of this router")),
+        None => return Ok(None),
+    };
+    match is_own {
+        true => Ok(Some(src)),
+        false if src.is_ipv4() != dst.is_ipv4() => {
+            Err(format!("failure: {src} and {dst} are of different families"))
+        }
+        false => Err(format!("failure: {src} is no address of this router")),
+    }
+}
+
+pub(super) fn time(call: &Call, name: &str) -> Result<Duration, String> {
     let range = Duration::from_millis(10)..=Duration::from_secs(5);
     match call.argument(name) {
         Some(Value::Time(time)) if range.contains(&time) => Ok(time),
@@ -294,7 +341,7 @@ fn record(answer: &Answer, so_far: &SoFar) -> Record {
     let mut record = Record::default().with("seq", super::count(answer.number));
     match answer.host {
         Some(Host::Address(address)) => {
-            record = record.with("host", Value::Address(address.into()));
+            record = record.with("host", super::address(address));
         }
         Some(Host::Mac(mac)) => record = record.with("host", Value::Mac(mac)),
         None => {}
@@ -306,8 +353,9 @@ fn record(answer: &Answer, so_far: &SoFar) -> Record {
     if answer.packet.is_some() || answer.error.is_none() {
         record = record.with("time", Value::Time(answer.time));
     }
-    if let Some(error) = answer.error {
-        record = record.with("status", Value::Text(error.to_string()));
+    let of_ipv6 = matches!(answer.host, Some(Host::Address(IpAddr::V6(_))));
+    if let Some(status) = answer.error.or(of_ipv6.then_some("echo reply")) {
+        record = record.with("status", Value::Text(status.to_string()));
     }
     record = record
         .with("sent", super::count(so_far.sent))

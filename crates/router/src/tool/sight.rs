@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Reads what is there: a frame no router would forward is seen as far as it can be read.
-//! **Missing**: IPv6 addresses; only the outermost VLAN tag is looked at.
+//! **Missing**: only the outermost VLAN tag is looked at.
 
 use crate::firewall::syntax;
 use crate::interface::InterfaceId;
@@ -14,9 +14,9 @@ use crate::program::{Kind, Program};
 use crate::router::Router;
 use config::{Type, Value};
 use port::record::Direction;
-use std::net::Ipv4Addr;
-use wire::layers::{self, ETHERTYPE_IPV4, protocol};
-use wire::{Ipv4Prefix, MacAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
+use wire::{Ipv4Prefix, Ipv6, Ipv6Prefix, Layers, MacAddr};
 
 /// What there is to see of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,11 @@ pub(crate) struct Sight {
     pub(crate) headers: usize,
 }
 
-/// What there is to see of an IPv4 packet.
+/// What there is to see of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ip {
-    pub(crate) src: u32,
-    pub(crate) dst: u32,
+    pub(crate) src: IpAddr,
+    pub(crate) dst: IpAddr,
     pub(crate) protocol: u8,
     pub(crate) dscp: u8,
     /// Source and destination port, if it is TCP or UDP and no later fragment.
@@ -53,24 +53,23 @@ impl Sight {
                 .and_then(<[u8]>::first_chunk)
                 .map_or(MacAddr::default(), |b| MacAddr(*b))
         };
-        let layers = layers::network(frame).unwrap_or_default();
+        let mut layers = layers::network(frame).unwrap_or_default();
+        let ip = match layers.ether_type {
+            ETHERTYPE_IPV4 => Some(Ip::of_ipv4(frame, &layers)),
+            ETHERTYPE_IPV6 => Ip::of_ipv6(frame, &mut layers),
+            _ => None,
+        };
         let (l3, l4) = (usize::from(layers.l3), usize::from(layers.l4));
-        let is_ip = layers.ether_type == ETHERTYPE_IPV4;
-        let has_ports = matches!(layers.protocol, protocol::TCP | protocol::UDP) && l4 != 0;
-        let ip = is_ip.then(|| Ip {
-            src: layers.tuple.src,
-            dst: layers.tuple.dst,
-            protocol: layers.protocol,
-            dscp: frame.get(l3 + 1).map_or(0, |tos| tos >> 2),
-            ports: has_ports.then_some((layers.tuple.src_port, layers.tuple.dst_port)),
-        });
         let headers = match layers.protocol {
             _ if l3 == 0 => 14,
             protocol::TCP if l4 != 0 => {
                 l4 + frame.get(l4 + 12).map_or(20, |offset| usize::from(offset >> 4) * 4)
             }
             _ if l4 != 0 => l4 + 8,
-            _ if is_ip => l3 + frame.get(l3).map_or(20, |ihl| usize::from(ihl & 0x0f) * 4),
+            _ if layers.ether_type == ETHERTYPE_IPV4 => {
+                l3 + frame.get(l3).map_or(20, |ihl| usize::from(ihl & 0x0f) * 4)
+            }
+            _ if ip.is_some() => l3 + wire::ipv6::HEADER_LEN,
             _ => l3,
         };
         Sight {
@@ -97,6 +96,43 @@ impl Sight {
     }
 }
 
+impl Ip {
+    fn of_ipv4(frame: &[u8], layers: &Layers) -> Ip {
+        let tuple = layers.tuple;
+        let has_ports =
+            matches!(layers.protocol, protocol::TCP | protocol::UDP) && layers.l4 != 0;
+        Ip {
+            src: Ipv4Addr::from(tuple.src).into(),
+            dst: Ipv4Addr::from(tuple.dst).into(),
+            protocol: layers.protocol,
+            dscp: frame.get(usize::from(layers.l3) + 1).map_or(0, |tos| tos >> 2),
+            ports: has_ports.then_some((tuple.src_port, tuple.dst_port)),
+        }
+    }
+
+    /// Walks the extension headers; `layers` says then what is behind them, and where.
+    fn of_ipv6(frame: &[u8], layers: &mut Layers) -> Option<Ip> {
+        let packet = Ipv6::new(frame.get(usize::from(layers.l3)..)?).ok()?;
+        let found = packet.extensions().ok();
+        let is_later = |offset: u16| offset != 0;
+        let found = found.filter(|found| !found.fragment.is_some_and(|(at, _)| is_later(at)));
+        layers.protocol = found.map_or(packet.next_header(), |found| found.protocol);
+        layers.l4 = found.map_or(0, |found| layers.l3 + found.end);
+        let has_ports = matches!(layers.protocol, protocol::TCP | protocol::UDP);
+        let ports = frame.get(usize::from(layers.l4)..).filter(|_| has_ports && layers.l4 != 0);
+        let ports = ports.and_then(|upper| upper.first_chunk::<4>());
+        Some(Ip {
+            src: packet.src().into(),
+            dst: packet.dst().into(),
+            protocol: layers.protocol,
+            dscp: packet.traffic_class() >> 2,
+            ports: ports.map(|&[a, b, c, d]| {
+                (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+            }),
+        })
+    }
+}
+
 /// Of a frame that could not be read further.
 fn ether_type(frame: &[u8]) -> u16 {
     frame.get(12..).and_then(<[u8]>::first_chunk).map_or(0, |b| u16::from_be_bytes(*b))
@@ -113,6 +149,7 @@ pub(crate) struct Filter {
     macs: Entries<(MacAddr, MacAddr)>,
     mac_protocols: Entries<(u16, u16)>,
     addresses: Entries<Ipv4Prefix>,
+    addresses6: Entries<Ipv6Prefix>,
     protocols: Entries<u8>,
     ports: Entries<(u16, u16)>,
     vlans: Entries<u16>,
@@ -159,6 +196,8 @@ pub(crate) const MACS: Type = Type::Negatable(&Type::List(&Type::MacMask));
 pub(crate) const MAC_PROTOCOLS: Type = Type::Negatable(&Type::List(&MAC_PROTOCOL));
 /// `filter-ip-address`.
 pub(crate) const ADDRESSES: Type = Type::Negatable(&Type::List(&Type::Cidr));
+/// `filter-ipv6-address`.
+pub(crate) const ADDRESSES6: Type = Type::Negatable(&Type::List(&Type::Cidr6));
 /// `filter-ip-protocol`.
 pub(crate) const PROTOCOLS: Type =
     Type::Negatable(&Type::List(&Type::Custom(syntax::read_protocol)));
@@ -192,6 +231,10 @@ impl Filter {
             mac_protocols: Entries::read(get("mac-protocol"), |v| mac_protocol(&v.to_string())),
             addresses: Entries::read(get("ip-address"), |value| match value {
                 Value::Cidr(address, len) => Some(Ipv4Prefix::new(u32::from(*address), *len)),
+                _ => None,
+            }),
+            addresses6: Entries::read(get("ipv6-address"), |value| match value {
+                Value::Cidr6(address, len) => Some(Ipv6Prefix::new(u128::from(*address), *len)),
                 _ => None,
             }),
             protocols: Entries::read(get("ip-protocol"), |value| {
@@ -231,8 +274,6 @@ impl Filter {
         };
         let ip = sight.ip;
         let ports = ip.and_then(|ip| ip.ports);
-        let has_address =
-            |a: &Ipv4Prefix| ip.is_some_and(|ip| a.contains(ip.src) || a.contains(ip.dst));
         let has_port = |&(low, high): &(u16, u16)| {
             ports.is_some_and(|(s, d)| (low..=high).contains(&s) || (low..=high).contains(&d))
         };
@@ -240,10 +281,38 @@ impl Filter {
             && self
                 .mac_protocols
                 .want(every, |&(low, high)| (low..=high).contains(&sight.ether_type))
-            && self.addresses.want(every, has_address)
+            && self.wants_addresses(ip)
             && self.protocols.want(every, |&p| ip.is_some_and(|ip| ip.protocol == p))
             && self.ports.want(every, has_port)
             && self.vlans.want(every, |&vlan| sight.vlan == Some(vlan))
+    }
+}
+
+impl Filter {
+    /// Whether it wants these addresses. Where those of both families are named, each packet is asked
+    /// about its own.
+    fn wants_addresses(&self, ip: Option<Ip>) -> bool {
+        let ends = ip.map_or([None; 2], |ip| [Some(ip.src), Some(ip.dst)]);
+        let four = || {
+            self.addresses.want(self.every, |network| {
+                ends.iter().any(|end| {
+                    matches!(*end, Some(IpAddr::V4(end)) if network.contains(end.into()))
+                })
+            })
+        };
+        let six = || {
+            self.addresses6.want(self.every, |network| {
+                ends.iter().any(|end| {
+                    matches!(*end, Some(IpAddr::V6(end)) if network.contains(end.into()))
+                })
+            })
+        };
+        let both = !self.addresses.list.is_empty() && !self.addresses6.list.is_empty();
+        match ends[0] {
+            Some(IpAddr::V4(_)) if both => four(),
+            Some(IpAddr::V6(_)) if both => six(),
+            _ => four() && six(),
+        }
     }
 }
 
@@ -298,10 +367,13 @@ pub(crate) fn port_text(port: u16) -> String {
     }
 }
 
-/// `9.9.9.9:443 (https)`.
-pub(crate) fn address_text(address: u32, port: Option<u16>) -> String {
-    let address = Ipv4Addr::from(address);
-    port.map_or_else(|| address.to_string(), |port| format!("{address}:{}", port_text(port)))
+/// `9.9.9.9:443 (https)`, `[2001:db8::9]:443 (https)`.
+pub(crate) fn address_text(address: IpAddr, port: Option<u16>) -> String {
+    let Some(port) = port else { return address.to_string() };
+    // With the address in brackets, where it has colons itself.
+    let mut text = SocketAddr::new(address, 0).to_string();
+    text.pop();
+    text + &port_text(port)
 }
 
 /// The ports of `80`, `http`, `8000-8080`.
@@ -377,7 +449,7 @@ mod tests {
         let seen = sight.ip.unwrap();
         assert_eq!(
             (seen.src, seen.dst, seen.ports),
-            (ip(1, 2, 3, 4), ip(6, 7, 8, 9), Some((5, 53)))
+            (Ipv4Addr::new(1, 2, 3, 4).into(), Ipv4Addr::new(6, 7, 8, 9).into(), Some((5, 53)))
         );
         assert_eq!((sight.ether_type, sight.vlan, sight.headers), (0x0800, None, 14 + 20 + 8));
         assert_eq!(sight.turned().turned(), sight);

@@ -12,7 +12,9 @@
 //! since the last frame, exactly. A row without traffic stays for `entry-timeout`.
 //!
 //! Sees packets before the firewall; bytes are L2 without FCS.
-//! **Missing**: IPv6, `cpu` (a router has one).
+//! Where addresses of both families are given, each packet is told apart by those of its own.
+//!
+//! **Missing**: `cpu` (a router has one).
 
 use super::sight::{self, Filter, Sight};
 use super::tap::{Tap, TapId};
@@ -26,10 +28,9 @@ use config::{
 };
 use port::record::Direction;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
-use wire::layers::ETHERTYPE_IPV4;
-use wire::{Ipv4Prefix, Moment};
+use wire::{Ipv4Prefix, Ipv6Prefix, Moment};
 
 /// `/tool torch`.
 pub(crate) static TORCH: Command = Command {
@@ -50,8 +51,8 @@ pub(crate) static TORCH: Command = Command {
             .default("1s"),
         Property::new("entry-timeout", Type::Time, "How long a row without traffic stays.")
             .default("3s"),
-        Property::missing("src-address6", "IPv6 is not built"),
-        Property::missing("dst-address6", "IPv6 is not built"),
+        Property::new("src-address6", Type::Cidr6, "As src-address, of IPv6."),
+        Property::new("dst-address6", Type::Cidr6, "As dst-address, of IPv6."),
         Property::missing("cpu", "a router runs on one core"),
     ],
     display: Display::Redraw(frame),
@@ -66,16 +67,18 @@ const fn any(kind: &'static Type) -> Type {
 const MOST_ROWS: usize = 10_000;
 
 /// What is told apart: the parameters that were given, in the order of the columns.
-type Key = [Option<u32>; 8];
+type Key = [Option<u128>; 10];
 
 const MAC_PROTOCOL: usize = 0;
 const IP_PROTOCOL: usize = 1;
 const SRC_ADDRESS: usize = 2;
 const DST_ADDRESS: usize = 3;
-const SRC_PORT: usize = 4;
-const DST_PORT: usize = 5;
-const VLAN_ID: usize = 6;
-const DSCP: usize = 7;
+const SRC_ADDRESS6: usize = 4;
+const DST_ADDRESS6: usize = 5;
+const SRC_PORT: usize = 6;
+const DST_PORT: usize = 7;
+const VLAN_ID: usize = 8;
+const DSCP: usize = 9;
 
 /// What is looked at, and what was seen.
 #[derive(Debug)]
@@ -91,12 +94,15 @@ pub(crate) struct Torch {
 struct Wants {
     mac_protocol: Option<(u16, u16)>,
     ip_protocol: Option<Option<u8>>,
-    src_address: Option<Ipv4Prefix>,
-    dst_address: Option<Ipv4Prefix>,
+    src_address: Networks,
+    dst_address: Networks,
     port: Option<(u16, u16)>,
     vlan_id: Option<Option<u16>>,
     dscp: Option<Option<u8>>,
 }
+
+/// Of either family, the networks whose addresses are told apart.
+type Networks = (Option<Ipv4Prefix>, Option<Ipv6Prefix>);
 
 /// Since the last frame.
 #[derive(Clone, Copy, Debug, Default)]
@@ -117,6 +123,10 @@ impl Wants {
             Some(&Value::Cidr(address, len)) => Some(Ipv4Prefix::new(u32::from(address), len)),
             _ => None,
         };
+        let prefix6 = |name| match given(name) {
+            Some(&Value::Cidr6(address, len)) => Some(Ipv6Prefix::new(u128::from(address), len)),
+            _ => None,
+        };
         let number = |value: &Value| match value {
             Value::Number(number) => u16::try_from(*number).ok(),
             _ => None,
@@ -127,8 +137,8 @@ impl Wants {
                 .map(|value| one(value, |v| mac_protocol(&v.to_string())).unwrap_or(all)),
             ip_protocol: given("ip-protocol")
                 .map(|value| one(value, |v| syntax::protocol_number(&v.to_string()))),
-            src_address: prefix("src-address"),
-            dst_address: prefix("dst-address"),
+            src_address: (prefix("src-address"), prefix6("src-address6")),
+            dst_address: (prefix("dst-address"), prefix6("dst-address6")),
             port: given("port")
                 .map(|value| one(value, |v| sight::port_range(&v.to_string())).unwrap_or(all)),
             vlan_id: given("vlan-id").map(|value| one(value, number)),
@@ -138,7 +148,7 @@ impl Wants {
 
     /// The row that a frame belongs to; none if it is not looked for.
     fn key(&self, sight: &Sight) -> Option<Key> {
-        let mut key: Key = [None; 8];
+        let mut key = Key::default();
         let within = |(low, high): (u16, u16), n: u16| (low..=high).contains(&n);
         if let Some(range) = self.mac_protocol {
             key[MAC_PROTOCOL] = within(range, sight.ether_type).then_some(sight.ether_type.into());
@@ -146,14 +156,23 @@ impl Wants {
         }
         if let Some(protocol) = self.ip_protocol {
             let ip = sight.ip.filter(|ip| protocol.is_none_or(|p| p == ip.protocol))?;
-            key[MAC_PROTOCOL] = Some(ETHERTYPE_IPV4.into());
+            key[MAC_PROTOCOL] = Some(sight.ether_type.into());
             key[IP_PROTOCOL] = Some(ip.protocol.into());
         }
-        if let Some(network) = self.src_address {
-            key[SRC_ADDRESS] = Some(sight.ip.filter(|ip| network.contains(ip.src))?.src);
-        }
-        if let Some(network) = self.dst_address {
-            key[DST_ADDRESS] = Some(sight.ip.filter(|ip| network.contains(ip.dst))?.dst);
+        for (networks, four, six, end) in [
+            (self.src_address, SRC_ADDRESS, SRC_ADDRESS6, sight.ip.map(|ip| ip.src)),
+            (self.dst_address, DST_ADDRESS, DST_ADDRESS6, sight.ip.map(|ip| ip.dst)),
+        ] {
+            match (networks, end) {
+                ((None, None), _) => {}
+                ((Some(network), _), Some(IpAddr::V4(end))) if network.contains(end.into()) => {
+                    key[four] = Some(u32::from(end).into());
+                }
+                ((_, Some(network)), Some(IpAddr::V6(end))) if network.contains(end.into()) => {
+                    key[six] = Some(end.into());
+                }
+                _ => return None,
+            }
         }
         if let Some(range) = self.port {
             let (src, dst) = sight.ip.and_then(|ip| ip.ports)?;
@@ -183,7 +202,7 @@ impl Torch {
         let room = self.rows.len() < MOST_ROWS;
         match self.rows.get_mut(&key) {
             Some(row) => row.add(now, way, sight.len),
-            None if room && key != [None; 8] => {
+            None if room && key != Key::default() => {
                 self.rows.entry(key).or_default().add(now, way, sight.len);
             }
             None => {}
@@ -227,15 +246,18 @@ fn key_record(key: &Key) -> Record {
         }
     };
     let text = |text: String| Value::Text(text);
-    let address = |n: u32| Value::Address(Ipv4Addr::from(n));
+    let address = |n: u128| Value::Address(Ipv4Addr::from(n as u32));
+    let address6 = |n: u128| Value::Address6(n.into());
     add("mac-protocol", key[MAC_PROTOCOL].map(|n| text(mac_protocol_name(n as u16))));
     add("ip-protocol", key[IP_PROTOCOL].map(|n| text(syntax::protocol_name(n as u8))));
     add("src-address", key[SRC_ADDRESS].map(address));
     add("dst-address", key[DST_ADDRESS].map(address));
+    add("src-address6", key[SRC_ADDRESS6].map(address6));
+    add("dst-address6", key[DST_ADDRESS6].map(address6));
     add("src-port", key[SRC_PORT].map(|n| text(sight::port_text(n as u16))));
     add("dst-port", key[DST_PORT].map(|n| text(sight::port_text(n as u16))));
-    add("vlan-id", key[VLAN_ID].map(|n| Value::Number(n.into())));
-    add("dscp", key[DSCP].map(|n| Value::Number(n.into())));
+    add("vlan-id", key[VLAN_ID].map(|n| Value::Number(n as i64)));
+    add("dscp", key[DSCP].map(|n| Value::Number(n as i64)));
     record
 }
 
@@ -281,11 +303,13 @@ impl Job<Router> for Look {
 }
 
 /// The columns that tell rows apart: name, least width.
-const COLUMNS: [(&str, usize); 8] = [
+const COLUMNS: [(&str, usize); 10] = [
     ("mac-protocol", 15),
     ("ip-protocol", 11),
     ("src-address", 15),
     ("dst-address", 15),
+    ("src-address6", 25),
+    ("dst-address6", 25),
     ("src-port", 11),
     ("dst-port", 11),
     ("vlan-id", 7),

@@ -49,7 +49,7 @@ fn icmp_in(r: &mut Router, now: Moment, p: Packet) {
     if p.rest.is_empty() && !icmpv6::is_intact(src, dst, message) {
         return r.discard(p, Discard::MalformedTransport);
     }
-    if !p.rest.is_empty() && kind != kind::ECHO_REQUEST {
+    if !p.rest.is_empty() && !matches!(kind, kind::ECHO_REQUEST | kind::ECHO_REPLY) {
         // RFC 6980: neighbours are not discovered in pieces.
         return r.discard(p, Discard::BadFragment);
     }
@@ -63,6 +63,7 @@ fn icmp_in(r: &mut Router, now: Moment, p: Packet) {
         | kind::ROUTER_ADVERTISEMENT
         | kind::NEIGHBOUR_SOLICITATION
         | kind::NEIGHBOUR_ADVERTISEMENT => discovery::heard(r, now, p, kind),
+        _ if r.is_awaited6(now, &p) => r.consume(p),
         _ => r.discard(p, Discard::NoListener),
     }
 }

@@ -1,7 +1,7 @@
 //! The property tables of `/tool sniffer` and its commands.
 
 use super::quick;
-use crate::tool::sight::{ADDRESSES, INTERFACES, MAC_PROTOCOLS, MACS, PORTS, PROTOCOLS, VLANS};
+use crate::tool::sight::{ADDRESSES, ADDRESSES6, INTERFACES, MAC_PROTOCOLS, MACS, PORTS, PROTOCOLS, VLANS};
 use config::{Command, Display, Menu, MenuKind, Property, Type, Unnamed, Value};
 
 /// `/tool sniffer`.
@@ -24,7 +24,7 @@ pub(crate) static SNIFFER: Menu = Menu {
         Property::new("filter-mac-address", MACS, "Source or destination MAC."),
         Property::new("filter-mac-protocol", MAC_PROTOCOLS, "EtherType."),
         Property::new("filter-ip-address", ADDRESSES, "Source or destination address."),
-        Property::missing("filter-ipv6-address", "IPv6 is not built"),
+        Property::new("filter-ipv6-address", ADDRESSES6, "The same of IPv6."),
         Property::new("filter-ip-protocol", PROTOCOLS, "IP protocol."),
         Property::new("filter-port", PORTS, "Source or destination port."),
         Property::missing("filter-cpu", "a router runs on one core"),
@@ -122,7 +122,7 @@ pub(crate) static QUICK: Command = Command {
         Property::new("mac-address", MACS, "Source or destination MAC."),
         Property::new("mac-protocol", MAC_PROTOCOLS, "EtherType."),
         Property::new("ip-address", ADDRESSES, "Source or destination address."),
-        Property::missing("ipv6-address", "IPv6 is not built"),
+        Property::new("ipv6-address", ADDRESSES6, "The same of IPv6."),
         Property::new("ip-protocol", PROTOCOLS, "IP protocol."),
         Property::new("port", PORTS, "Source or destination port."),
         Property::missing("cpu", "a router runs on one core"),
