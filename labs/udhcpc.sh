@@ -1,7 +1,7 @@
 #!/bin/sh
 # What busybox's DHCP client does with its lease, in the namespace of a lab's host.
 case "$1" in
-deconfig) ip address flush dev "$interface" ;;
+deconfig) ip -4 address flush dev "$interface" ;;
 bound | renew)
     ip address replace "$ip/$mask" dev "$interface"
     [ -z "$router" ] || ip route replace default via "${router%% *}"

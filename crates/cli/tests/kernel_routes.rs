@@ -196,6 +196,89 @@ fn a_routing_daemon_drives_the_fib() {
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());
 }
 
+/// IPv6's routes, which bird has by BGP and `ip` enters, and neighbours: as of IPv4.
+#[test]
+fn the_kernels_ipv6_is_followed() {
+    const ROUTES: usize = 300;
+    let Some(mut rig) = Rig::new("kernel6", &["ping", "bird", "birdc"]) else { return };
+    let far = Namespace::new().unwrap();
+    sh(&rig.r, &MANAGEMENT.replace("PEER", &far.path().display().to_string()));
+    sh(&far, "ip address add 192.168.9.2/30 dev mgmt; ip link set mgmt up");
+    for (at, name) in [(&rig.r, "eth1"), (&rig.r, "eth2"), (&rig.a, "a0"), (&rig.b, "b0")] {
+        sh(at, &format!("echo 0 >/proc/sys/net/ipv6/conf/{name}/disable_ipv6"));
+    }
+    sh(&rig.r, "for n in 1 2; do ip address add 2001:db8:$n::1/64 dev eth$n nodad; done");
+    sh(&rig.r, "ip address add 2001:db8:f::1/64 dev mgmt nodad");
+    sh(
+        &rig.a,
+        "ip address add 2001:db8:1::2/64 dev a0 nodad; ip route add default via 2001:db8:1::1",
+    );
+    sh(
+        &rig.b,
+        "ip address add 2001:db8:2::2/64 dev b0 nodad; ip route add default via 2001:db8:2::1",
+    );
+    sh(&rig.b, "ip link set lo up; ip address add 2001:db8:7::1/128 dev lo nodad");
+    sh(&rig.b, "ip address add 2001:db8:a000::1/128 dev lo nodad");
+    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    for n in [1, 2] {
+        rig.console(&format!("/ipv6 address add address=2001:db8:{n}::1/64 interface=ether{n} advertise=no no-dad=yes"));
+    }
+    sh(
+        &rig.r,
+        "ip route add 2001:db8:7::/48 via 2001:db8:2::2
+         ip route add 2001:db8:8::/48 via fe80::8 dev eth2 metric 7
+         ip route add blackhole 2001:db8:9::/48
+         ip route add 2001:db8:e::/48 via 2001:db8:f::2
+         ip route add 2001:db8:68::/48 nexthop via 2001:db8:1::2 nexthop via 2001:db8:2::2",
+    );
+    rig.console_comes_to("/ipv6 route print count-only where dynamic active static", "4");
+    let gateway =
+        |prefix: &str| format!(":put [/ipv6 route get [find dst-address={prefix}] gateway]");
+    assert_eq!(rig.console(&gateway("2001:db8:8::/48")).trim(), "fe80::8%ether2");
+    rig.console_comes_to(&gateway("2001:db8:68::/48"), "2001:db8:1::2;2001:db8:2::2");
+    sh(&rig.r, "ip route del 2001:db8:68::/48 via 2001:db8:1::2");
+    rig.console_comes_to(&gateway("2001:db8:68::/48"), "2001:db8:2::2");
+    let elsewhere = "/ipv6 route print count-only where unreachable active distance=255";
+    // The network of the cable, and what lies behind it.
+    rig.console_comes_to(elsewhere, "2");
+    sh(&rig.a, "ping -q -c 3 -i 0.05 -w 30 2001:db8:7::1");
+
+    // A link takes its routes out of use, and gives them back.
+    let active = "/ipv6 route print count-only where dynamic active dst-address=2001:db8:7::/48";
+    sh(&rig.b, "ip link set b0 down");
+    rig.console_comes_to(active, "0");
+    sh(&rig.b, "ip link set b0 up; ip address replace 2001:db8:2::2/64 dev b0 nodad");
+    sh(&rig.b, "ip route replace default via 2001:db8:2::1; ip route replace default via 10.0.2.1");
+    sh(&rig.r, "ip route replace 2001:db8:7::/48 via 2001:db8:2::2");
+    rig.console_comes_to(active, "1");
+    sh(&rig.a, "ping -q -c 3 -i 0.05 -w 30 2001:db8:7::1");
+
+    let routes = (0..ROUTES).map(|n| format!("route 2001:db8:{:x}::/48 blackhole;", 0xa000 + n));
+    let six = |config: &str| config.replace("ipv4", "ipv6").replace("10.0.2.2", "2001:db8:2::2");
+    let routes: String = routes.collect();
+    let there = Bird::start(&far, rig.home(), "far", &six(FAR).replace("ROUTES", &routes));
+    let here = Bird::start(&rig.r, rig.home(), "near", &six(NEAR));
+    let fed = "/ipv6 route print count-only where dynamic active distance=20";
+    rig.console_comes_to_or(fed, &ROUTES.to_string(), || here.says("show protocols all peer"));
+    sh(&rig.a, "ping -q -c 3 -i 0.05 -w 30 2001:db8:a000::1");
+    there.says("disable learnt");
+    rig.console_comes_to(fed, "0");
+
+    // Neighbours.
+    let mac = |last: &str| {
+        format!(":put [/ipv6 neighbor get [find address=2001:db8:1::{last}] mac-address]")
+    };
+    let kernel = |rig: &Rig, words: &str| sh(&rig.r, &format!("ip neighbour {words}"));
+    kernel(&rig, "replace 2001:db8:1::77 lladdr 02:00:00:00:00:77 dev eth1 nud permanent");
+    rig.console_comes_to(&mac("77"), "02:00:00:00:00:77");
+    kernel(&rig, "replace 2001:db8:1::77 lladdr 02:00:00:00:00:78 dev eth1 nud permanent");
+    rig.console_comes_to(&mac("77"), "02:00:00:00:00:78");
+    kernel(&rig, "del 2001:db8:1::77 dev eth1");
+    rig.console_comes_to("/ipv6 neighbor print count-only where address=2001:db8:1::77", "0");
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
 /// Bird's own part on a port: the kernel has an address there that is not the router's.
 const ROUTER: &str = "
 router id 10.0.1.9;

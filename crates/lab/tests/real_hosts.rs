@@ -39,6 +39,13 @@ fn programs_work_through_two_routers() {
 }
 
 #[test]
+fn programs_work_by_ipv6_across_a_narrow_link() {
+    if can_have_hosts(&["sysctl", "ip", "ping", "traceroute", "python3", "curl"]) {
+        check("real-hosts-ipv6.yaml", &[]);
+    }
+}
+
+#[test]
 fn a_house_gets_its_addresses_and_names_from_the_router() {
     if can_have_hosts(&["sysctl", "busybox", "dnsmasq", "python3", "curl"]) {
         check("home.yaml", &[]);

@@ -7,6 +7,8 @@
 //! Frames lie in the caches as a network card with direct cache access would leave them: written by
 //! another, within the last 4,096 frames. Labelled metric × way: `ns/packet/…`.
 
+// IPv6's devices and frames.
+mod six;
 // What DPDK's testpmd does meanwhile.
 mod testpmd;
 
@@ -26,7 +28,7 @@ use wire::arp::ArpMessage;
 use wire::craft::{self, ip};
 use wire::gre;
 use wire::layers::protocol;
-use wire::{Ipv4Prefix, MacAddr, Moment};
+use wire::{Ipv4Prefix, Ipv6Prefix, MacAddr, Moment};
 
 /// Frames that pass between two looks at the clock, which cost some 50 ns together.
 const CHUNK: usize = 1024;
@@ -207,15 +209,25 @@ fn udp_flows(flows: usize, nat: bool) -> Vec<(usize, Vec<Vec<u8>>)> {
 
 /// The real table if `WIRESPEED_ROUTES` names one (plain text or .gz), else one like it.
 fn routes() -> Vec<Ipv4Prefix> {
-    let Some(path) = std::env::var_os("WIRESPEED_ROUTES") else {
-        return synthetic::prefixes(900_000, 1);
-    };
+    read_routes().map_or_else(|| synthetic::prefixes(900_000, 1), |list| list.ipv4)
+}
+
+/// The same of IPv6.
+fn routes6() -> Vec<Ipv6Prefix> {
+    let mut routes = read_routes().map_or_else(|| six::made_up(160_000), |list| list.ipv6);
+    routes.sort_unstable();
+    routes.dedup();
+    routes
+}
+
+fn read_routes() -> Option<list::PrefixList> {
+    let path = std::env::var_os("WIRESPEED_ROUTES")?;
     let file = std::fs::File::open(&path).expect("the table");
     let read: Box<dyn std::io::Read> = match path.to_string_lossy().ends_with(".gz") {
         true => Box::new(flate2::read::GzDecoder::new(file)),
         false => Box::new(file),
     };
-    list::read(std::io::BufReader::new(read)).expect("prefixes").ipv4
+    Some(list::read(std::io::BufReader::new(read)).expect("prefixes"))
 }
 
 fn hosts(device: &mut Device, n: u8) {
@@ -501,6 +513,34 @@ fn outer(menu: &str, inner: &[u8]) -> Vec<u8> {
     let (src_mac, dst_mac) = (MacAddr([6, 0, 0, 0, 0, 2]), own_mac(2));
     craft::Frame { src_mac, dst_mac, src, dst, body, payload: &payload, ..Default::default() }
         .build()
+
+/// IPv6: frames of 66 bytes, the shortest that carry UDP (62 and the FCS), which IPv4's rows fill to 64.
+fn ipv6(c: &mut Criterion) {
+    let flows = six::udp_flows(10 * CHUNK);
+
+    let mut device = six::routed("");
+    run(c, "IPv6 routing, small table", &mut device, &flows);
+
+    let routes = routes6();
+    let mut device = six::routed("");
+    six::feed(&mut device, &routes);
+    run(
+        c,
+        "IPv6 routing, full table, random",
+        &mut device,
+        &[(0, six::anywhere(&routes, 1 << 18))],
+    );
+
+    let mut device = six::routed("/ip firewall connection tracking set enabled=yes\n");
+    run(c, "IPv6 conntrack, 10,000 flows", &mut device, &flows);
+
+    let mut device = six::routed(&six::rules());
+    run(c, "IPv6, 25 filter rules, 10,000 flows", &mut device, &flows);
+
+    let fasttrack = "add chain=forward action=fasttrack-connection connection-state=established\n\
+                     add chain=forward action=accept connection-state=established\n";
+    let mut device = six::routed(&format!("{}{fasttrack}", six::rules()));
+    run(c, "IPv6 fasttrack, 10,000 flows", &mut device, &flows);
 }
 
 /// Each way that was measured beside testpmd: 1.0 means as fast.
@@ -512,5 +552,5 @@ fn beside_testpmd(_: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, paths, links, tunnels, beside_testpmd);
+criterion_group!(benches, paths, links, tunnels, ipv6, beside_testpmd);
 criterion_main!(benches);

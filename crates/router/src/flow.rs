@@ -474,7 +474,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
 fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
     let hop = next_hop(r, leaf, &p.layers);
     p.out_interface = hop.interface;
-    r.tell(|| Event::NextHop(hop));
+    r.tell(|| Event::NextHop(hop.into()));
     p.fast &= r.ipv4_fast_path() || p.fasttrack;
     r.at(Step::Ttl);
     if !r.decrement_ttl(&mut p) {
@@ -535,7 +535,7 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     let Some(mut way) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
     p.out_interface = way.interface();
     if let Onward::Out(hop) = way {
-        r.tell(|| Event::NextHop(hop));
+        r.tell(|| Event::NextHop(hop.into()));
     }
     r.at(Step::RawOutput);
     if !raw(r, now, RawChain::Output, &mut p) {

@@ -15,12 +15,15 @@ use crate::firewall::connection::FlowId;
 use crate::firewall::told::Met;
 use crate::flow::{Hop, Unkept};
 use crate::interface::InterfaceId;
+use crate::ip::family::Family;
 use crate::ip::rule::Decision as Decided;
 use crate::packet::ConnectionState;
 use crate::queue::leaf::{Decision, QueueLeafId};
 use crate::router::Router;
 use crate::step::Step;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::FiveTuple;
+use wire::layers::ETHERTYPE_IPV6;
 
 /// A table of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,10 @@ pub(crate) enum Table {
     Mangle,
     Filter,
     Nat,
+    /// Those of IPv6.
+    Raw6,
+    Mangle6,
+    Filter6,
 }
 
 /// What of a header is edited.
@@ -44,13 +51,65 @@ pub(crate) enum Edit {
 /// What the router makes beside the packet it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Made {
-    ArpRequest { interface: InterfaceId, address: u32 },
+    ArpRequest {
+        interface: InterfaceId,
+        address: u32,
+    },
     ArpReply,
-    IcmpError { kind: u8, code: u8 },
+    IcmpError {
+        kind: u8,
+        code: u8,
+    },
+    /// An error of ICMPv6.
+    Icmp6Error {
+        kind: u8,
+        code: u8,
+    },
+    /// A question for a neighbour of IPv6.
+    Solicitation {
+        interface: InterfaceId,
+        address: u128,
+    },
+    Advertisement,
     TcpReset,
     TcpHold,
     Dhcp,
     Dns,
+}
+
+/// A neighbour of either family.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Near {
+    pub(crate) interface: InterfaceId,
+    pub(crate) address: IpAddr,
+}
+
+impl From<Hop> for Near {
+    fn from(hop: Hop) -> Near {
+        let (interface, address) = (hop.interface, Ipv4Addr::from(hop.address).into());
+        Near { interface, address }
+    }
+}
+
+impl From<Hop<u128>> for Near {
+    fn from(hop: Hop<u128>) -> Near {
+        let (interface, address) = (hop.interface, Ipv6Addr::from(hop.address).into());
+        Near { interface, address }
+    }
+}
+
+/// A connection's flow, of either family.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    pub(crate) id: FlowId,
+    pub(crate) of_ipv6: bool,
+}
+
+impl Flow {
+    /// A flow of this family.
+    pub(crate) fn of<F: Family>(id: FlowId) -> Flow {
+        Flow { id, of_ipv6: F::ETHERTYPE == ETHERTYPE_IPV6 }
+    }
 }
 
 /// One thing that happened.
@@ -84,8 +143,8 @@ pub(crate) enum Event {
     /// What connection tracking found.
     Tracked {
         state: ConnectionState,
-        flow: Option<FlowId>,
-        related: Option<FlowId>,
+        flow: Option<Flow>,
+        related: Option<Flow>,
     },
     /// A rule said that it is not to be tracked.
     Untracked,
@@ -93,7 +152,7 @@ pub(crate) enum Event {
     Edited(Edit, u32, u32),
     /// A FastTracked packet leaves the regular path.
     Fasttracked {
-        flow: FlowId,
+        flow: Flow,
     },
     /// The rest of a datagram is waited for.
     Collected,
@@ -107,14 +166,19 @@ pub(crate) enum Event {
         dst: u32,
         decision: Decided,
     },
+    /// The same of IPv6: a place among its routes.
+    Routed6 {
+        dst: u128,
+        way: Option<u32>,
+    },
     /// The next hop was.
-    NextHop(Hop),
+    NextHop(Near),
     /// Taken from the TTL, which was this.
     Ttl(u8),
     /// The filter said that the connection is to be FastTracked.
     MarkedFasttrack,
     /// A connection begins here.
-    Entered(FlowId),
+    Entered(Flow),
     /// A simple queue has the packet.
     Queued {
         leaf: QueueLeafId,
@@ -127,10 +191,10 @@ pub(crate) enum Event {
         mtu: usize,
     },
     /// The neighbour is known.
-    Neighbour(Hop),
+    Neighbour(Near),
     /// It waits for the neighbour's answer; whether anybody was asked before.
     Waits {
-        hop: Hop,
+        hop: Near,
         asked: bool,
     },
     /// The router itself takes it.

@@ -65,6 +65,8 @@ pub struct Extensions {
 impl Extensions {
     /// RouterOS's names of the bits of `headers`: `route` is the routing header, `frag` that of fragments.
     pub const NAMES: [&'static str; 5] = ["hop", "dst", "route", "frag", "auth"];
+    /// The bit of the fragment header.
+    pub const FRAGMENT: u8 = 8;
 }
 
 /// Why extension headers cannot be walked.
@@ -190,7 +192,7 @@ impl<B: AsRef<[u8]>> Ipv6<B> {
                 header::HOP_BY_HOP => 1,
                 header::DESTINATION => 2,
                 header::ROUTING => 4,
-                header::FRAGMENT => 8,
+                header::FRAGMENT => Extensions::FRAGMENT,
                 _ => 16,
             };
             (found.protocol, found.protocol_at) = (this[0], (HEADER_LEN + at) as u16);

@@ -393,7 +393,7 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
     }
     match r.v4.neighbours.want(now, hop.interface, hop.address) {
         Want::Ready(id) => {
-            r.tell(|| Event::Neighbour(hop));
+            r.tell(|| Event::Neighbour(hop.into()));
             r.refresh(id);
             r.v4.neighbours.rewrites_mut()[id.index()].used_ms = now.as_millis_u32();
             let mac = r.v4.neighbours.mac(id).unwrap_or_default();
@@ -415,7 +415,7 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
         }
         Want::Wait(id, request) => {
             let asked = request.is_none();
-            r.tell(|| Event::Waits { hop, asked });
+            r.tell(|| Event::Waits { hop: hop.into(), asked });
             if let Some(request) = request {
                 // The question does not carry the mark.
                 r.io.mark = Mark::NONE;

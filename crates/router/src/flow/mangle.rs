@@ -37,7 +37,7 @@ pub(super) fn mangle6(r: &mut Router, now: Moment, chain: MangleChain, p: &mut P
     {
         apply(r, p, effect);
     }
-    r.tell_rules(Table::Mangle, chain.name());
+    r.tell_rules(Table::Mangle6, chain.name());
 }
 
 /// Walks a packet through a chain of `/ipv6 firewall raw`; whether it goes on.
@@ -46,7 +46,7 @@ pub(super) fn raw6(r: &mut Router, now: Moment, chain: RawChain, p: &mut Packet)
     let Some(raw) = raw else { return true };
     let verdict = r.with_view(now, p, |_, view, books| raw.run(chain, view, books));
     p.notrack = verdict.notrack;
-    r.tell_rules(Table::Raw, chain.name());
+    r.tell_rules(Table::Raw6, chain.name());
     !verdict.drop
 }
 

@@ -8,7 +8,7 @@ use crate::ip::fragment::Collected;
 use crate::packet::Packet;
 use crate::parts::Stacked;
 use crate::router::Router;
-use crate::story::Event;
+use crate::story::{Event, Flow};
 use wire::Moment;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
 
@@ -17,7 +17,7 @@ use wire::layers::{ETHERTYPE_IPV4, protocol};
 pub(super) fn track<F: Stacked>(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
     if let (true, Some(flow)) = (p.fasttrack, p.flow) {
         F::connections_mut(r).flow_mut(flow).count(p.ip_len, now.as_millis_u32());
-        r.tell(|| Event::Fasttracked { flow });
+        r.tell(|| Event::Fasttracked { flow: Flow::of::<F>(flow) });
         return Some(p);
     }
     if !F::is_tracking(r) {
@@ -36,7 +36,10 @@ pub(super) fn track<F: Stacked>(r: &mut Router, now: Moment, mut p: Packet) -> O
     }
     let tracking = r.track::<F>(now, &p);
     let (state, flow, related) = (tracking.state, tracking.flow, tracking.related);
-    r.tell(|| Event::Tracked { state, flow, related });
+    r.tell(|| {
+        let [flow, related] = [flow, related].map(|flow| flow.map(Flow::of::<F>));
+        Event::Tracked { state, flow, related }
+    });
     p.connection_state = tracking.state;
     (p.flow, p.related) = (tracking.flow, tracking.related);
     let marked = p.flow.or(p.related);
@@ -111,7 +114,7 @@ pub(super) fn confirm<F: Stacked>(
     let mut flow = p.flow;
     if let Some(new) = F::new_of(p).take() {
         let entered = F::connections_mut(r).confirm(&new, now)?;
-        r.tell(|| Event::Entered(entered));
+        r.tell(|| Event::Entered(Flow::of::<F>(entered)));
         flow = Some(entered);
     }
     if let Some(flow) = flow.filter(|_| F::ETHERTYPE == ETHERTYPE_IPV4) {

@@ -89,6 +89,7 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         };
     }
     let program = r.program.clone();
+    r.tell(|| Event::Routed6 { dst, way: program.v6.routes.find(dst) });
     match program.v6.routes.lookup(dst) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian | Target::Multicast) => r.discard(p, Discard::MartianDestination),
@@ -114,6 +115,7 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
 /// FORWARD: the packet is for somebody else.
 fn forward(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
     p.out_interface = hop.interface;
+    r.tell(|| Event::NextHop(hop.into()));
     p.fast &= r.ipv6_fast_path() || p.fasttrack;
     r.at(Step::Ttl);
     if !decrement_hop_limit(r, &mut p) {
@@ -317,7 +319,7 @@ fn next_hop(target: &Target<u128>, ends: Ends) -> Hop<u128> {
 }
 
 /// Writes the Ethernet header and sends, or lets the frame wait until the neighbour has answered.
-fn to_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, waiting: Waiting) {
+pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, waiting: Waiting) {
     // Trees on the interfaces below look at it.
     r.io.mark = waiting.mark;
     find_neighbour(r, now, hop, waiting);
@@ -340,11 +342,14 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Wait
     } else {
         match r.v6.neighbours.want(now, hop.interface, hop.address) {
             Want::Ready(id) => {
+                r.tell(|| Event::Neighbour(hop.into()));
                 r.refresh6(id);
                 r.v6.neighbours.rewrites_mut()[id.index()].used_ms = now.as_millis_u32();
                 r.v6.neighbours.mac(id).unwrap_or_default()
             }
             Want::Wait(id, request) => {
+                let asked = request.is_none();
+                r.tell(|| Event::Waits { hop: hop.into(), asked });
                 if let Some(request) = request {
                     // The question does not carry the mark.
                     r.io.mark = Mark::NONE;

@@ -2,17 +2,20 @@
 //! what is shown of them.
 
 use super::address::{self, Address};
+use super::found::Fed;
 use super::menu;
 use super::route::{self, Candidate, Routes};
 use super::settings::Settings;
 use crate::facility::{Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::ip::feed::Protocol;
 use crate::ip::neighbour::Neighbour;
 use crate::ip::route::Target;
-use crate::status::{Numbers, RouterStatus, Values, dynamic, number, text};
-use config::{Item, Value};
+use crate::status::{BY_PLACE, Numbers, RouterStatus, Values, dynamic, number, text};
+use config::{Item, ItemId, Value};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
+use wire::Ipv6Prefix;
 use wire::layers::ETHERTYPE_IPV6;
 
 /// `/ipv6 settings`.
@@ -51,7 +54,7 @@ pub(crate) static ROUTE: Facility = Facility {
     },
     check: |item, _| menu::check_route(item),
     value: |status, item, property| status.route6(item, property),
-    rows: Rows::Few(connected_routes),
+    rows: Rows::Many { page: routes_page, item: None },
     ..Facility::of(&menu::ROUTE)
 };
 
@@ -101,14 +104,79 @@ fn neighbours(status: &RouterStatus) -> Vec<Item> {
     items.collect()
 }
 
+/// The networks of the router's addresses, what it was told, and then what was fed, by place; at most
+/// `max` behind an item.
+fn routes_page(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<Item> {
+    let fed_after = after.filter(|after| after.0 >= BY_PLACE);
+    let mut items = Vec::new();
+    if fed_after.is_none() {
+        items = connected_routes(status);
+        let place = |after| items.iter().position(|item: &Item| item.id == after);
+        let from = after.map_or(Some(0), |after| place(after).map(|at| at + 1));
+        items.drain(..from.unwrap_or(items.len()));
+        items.truncate(max);
+    }
+    let from = fed_after.map_or(0, |last| last.0 - BY_PLACE + 1);
+    let fed = status.router.program.v6.found.fed.iter().enumerate().skip(from as usize);
+    let room = max - items.len();
+    items.extend(fed.take(room).map(|(place, fed)| fed_route(status, place as u32, fed)));
+    items
+}
+
+/// A fed route: flags `AD` and who knows it.
+fn fed_route(status: &RouterStatus, place: u32, fed: &Fed) -> Item {
+    let program = &status.router.program;
+    let way = route::fed_candidate(fed, program);
+    let is = |protocol| Value::Bool(fed.protocol == protocol);
+    let ends = |target| Value::Bool(fed.target == target);
+    let mut values = Values::from([
+        ("dst-address", Value::Cidr6(fed.prefix.bits().into(), fed.prefix.len())),
+        ("distance", number(way.distance.into())),
+        ("active", Value::Bool(program.v6.routes.is_best(&way))),
+        ("static", is(Protocol::Static)),
+        ("bgp", is(Protocol::Bgp)),
+        ("ospf", is(Protocol::Ospf)),
+        ("rip", is(Protocol::Rip)),
+        ("blackhole", ends(Target::Blackhole)),
+        ("unreachable", ends(Target::Unreachable)),
+        ("prohibit", ends(Target::Prohibit)),
+    ]);
+    let name = |interface| program.interface(interface).name.clone();
+    let gateways: Vec<String> = match &fed.target {
+        Target::Connected(interface) => vec![name(*interface)],
+        Target::Gateways(ways) => ways
+            .iter()
+            .map(|&(interface, address)| {
+                let address = Ipv6Addr::from(address);
+                match Ipv6Prefix::LINK_LOCAL.contains(address.into()) {
+                    true => format!("{address}%{}", name(interface)),
+                    false => address.to_string(),
+                }
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let reachable = if way.target.is_some() { "reachable" } else { "unreachable" };
+    let said = match fed.protocol {
+        Protocol::Elsewhere => "the host sends there by an interface that is no port".to_string(),
+        _ => gateways.iter().map(|at| format!("{at} {reachable}")).collect::<Vec<_>>().join(","),
+    };
+    values.insert("gateway-status", Value::Text(said));
+    values.insert("gateway", Value::List(gateways.into_iter().map(Value::Text).collect()));
+    dynamic(ItemId(BY_PLACE + place), values)
+}
+
 /// The networks of the router's addresses: flags `DAC`, or `DC` while another one is used.
 fn connected_routes(status: &RouterStatus) -> Vec<Item> {
     let mut numbers = Numbers::default();
     let routes = status.router.program.v6.routes.iter();
     let networks = routes.filter_map(|(way, active)| match way {
-        Candidate { target: Some(Target::Connected(interface)), item: None, prefix, .. } => {
-            Some((*prefix, *interface, active))
-        }
+        Candidate {
+            target: Some(Target::Connected(interface)),
+            item: None,
+            prefix,
+            distance: 0,
+        } => Some((*prefix, *interface, active)),
         _ => None,
     });
     let told = told_routes(status);

@@ -1,12 +1,14 @@
 //! What the router has found out by itself of IPv6: news to the compiler.
 //!
 //! ```text
-//! nd (duplicates, advertisements), DHCPv6 (addresses, prefixes), pools ─► [Found] ─► news ─► the compiler
+//! nd (duplicates, advertisements), DHCPv6 (addresses, prefixes), pools, the kernel's routes
+//!                                                            └─► [Found] ─► news ─► the compiler
 //! ```
 
 use super::pool::Pool;
 use super::{dhcp, nd};
 use crate::interface::InterfaceId;
+use crate::ip::feed::Protocol;
 use crate::ip::route::Target;
 use crate::router::Router;
 use config::ItemId;
@@ -23,6 +25,8 @@ pub(crate) struct Found {
     pub(crate) addresses: Vec<Given>,
     /// Routes that it was told.
     pub(crate) routes: Vec<Told>,
+    /// Routes that somebody else knows: the kernel.
+    pub(crate) fed: Arc<[Fed]>,
     /// The MTUs that routers have told.
     pub(crate) mtus: BTreeMap<InterfaceId, u16>,
     /// The pools of DHCPv6 clients.
@@ -49,9 +53,21 @@ pub(crate) struct Told {
     pub(crate) by: &'static str,
 }
 
+/// A route that somebody else knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fed {
+    /// The network.
+    pub prefix: Ipv6Prefix,
+    /// What lies behind it.
+    pub target: Target<u128>,
+    /// Who knows it.
+    pub protocol: Protocol,
+}
+
 /// Notes what has been found out by now: news, if it is something else than before.
 pub(crate) fn note(r: &mut Router) {
-    let mut found = Found { taken: r.services.v6.used.taken(), ..Found::default() };
+    let (taken, fed) = (r.services.v6.used.taken(), r.services.v6.fed.clone());
+    let mut found = Found { taken, fed, ..Found::default() };
     nd::tell(r, &mut found);
     dhcp::client::tell(r, &mut found);
     dhcp::server::tell(r, &mut found);

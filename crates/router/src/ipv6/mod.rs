@@ -24,7 +24,7 @@ pub mod firewall;
 // DHCPv6: prefixes and addresses, asked for and given out.
 pub(crate) mod dhcp;
 // What the router has found out by itself.
-pub(crate) mod found;
+pub mod found;
 // ICMPv6 messages a router sends.
 pub mod icmp;
 // The property tables.
@@ -209,6 +209,8 @@ pub(crate) struct State {
     pub(crate) bindings: dhcp::server::Bindings,
     /// What was found out.
     pub(crate) found: Arc<Found>,
+    /// Routes that somebody else knows.
+    pub(crate) fed: Arc<[found::Fed]>,
     /// How many redirects may go out.
     pub(crate) redirects: RateLimit,
 }
@@ -223,6 +225,7 @@ impl Default for State {
             clients: BTreeMap::new(),
             bindings: dhcp::server::Bindings::default(),
             found: Arc::default(),
+            fed: Arc::default(),
             redirects,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  /ipv6 address ─► own, connected (distance 0) ─┐
-//!  /ipv6 route   ─► static        (distance 1…) ─┴─► best with a target ─► Fib
+//!  /ipv6 route   ─► static        (distance 1…) ─┼─► best with a target ─► Fib
+//!  the kernel    ─► fed           (distance of its protocol) ─┘
 //! ```
 //!
 //! A route is active when its gateway lies in a connected network of a running interface, or is an
@@ -12,7 +13,7 @@
 
 use super::address::Address;
 use super::fib::Fib;
-use super::found::Told;
+use super::found::{Fed, Told};
 use super::menu::{ROUTE, gateway_by};
 use crate::interface::InterfaceId;
 use crate::ip::menu::kind;
@@ -74,9 +75,20 @@ impl Routes {
         self.candidates.get(number as usize)?.target.as_ref()
     }
 
+    /// The network that this number stands for.
+    pub(crate) fn prefix(&self, number: u32) -> Option<Ipv6Prefix> {
+        Some(self.candidates.get(number as usize)?.prefix)
+    }
+
     /// Whether it is one of the router's own.
     pub fn is_local(&self, address: u128) -> bool {
         matches!(self.lookup(address), Some(Target::Local))
+    }
+
+    /// Whether packets take this way.
+    pub(crate) fn is_best(&self, way: &Candidate) -> bool {
+        let best = self.best.get(&way.prefix).and_then(|&at| self.candidates.get(at as usize));
+        best == Some(way)
     }
 
     /// All candidates, and whether packets take them.
@@ -111,6 +123,7 @@ pub(crate) fn candidates(tree: &Tree, program: &Program) -> Vec<Candidate> {
     let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
     ways.extend(routes.filter_map(|item| candidate(item, program)));
     ways.extend(program.v6.found.routes.iter().map(|told| told_candidate(told, program)));
+    ways.extend(program.v6.found.fed.iter().map(|fed| fed_candidate(fed, program)));
     ways
 }
 
@@ -123,6 +136,20 @@ pub(super) fn told_candidate(told: &Told, program: &Program) -> Candidate {
     };
     let (prefix, distance, target) = (told.prefix, told.distance, told.target.clone());
     Candidate { prefix, distance, target: runs.then_some(target), item: None }
+}
+
+/// The way that a route means which somebody else knows; those of its gateways count whose interface runs.
+pub(super) fn fed_candidate(fed: &Fed, program: &Program) -> Candidate {
+    let target = match &fed.target {
+        Target::Connected(interface) => program.runs(*interface).then(|| fed.target.clone()),
+        Target::Gateways(ways) => {
+            let runs = |way: &(InterfaceId, u128)| program.runs(way.0);
+            let ways: Vec<_> = ways.iter().copied().filter(runs).collect();
+            (!ways.is_empty()).then_some(Target::Gateways(ways))
+        }
+        other => Some(other.clone()),
+    };
+    Candidate { prefix: fed.prefix, distance: fed.protocol.distance(), target, item: None }
 }
 
 fn candidate(item: Read, program: &Program) -> Option<Candidate> {

@@ -154,13 +154,7 @@ impl Echoes {
 
     /// Gives the request of this number, or of one with the same 16 bits, its answer; no if it
     /// does not wait, or no longer.
-    pub(super) fn answer(
-        &mut self,
-        id: PingId,
-        sequence: u16,
-        now: Moment,
-        came: Came,
-    ) -> bool {
+    pub(super) fn answer(&mut self, id: PingId, sequence: u16, now: Moment, came: Came) -> bool {
         let Some(ping) = self.pings.get_mut(&id) else { return false };
         let timeout = ping.request.timeout;
         let asked =

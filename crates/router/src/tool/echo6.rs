@@ -66,7 +66,8 @@ impl Router {
         };
         let message = message(id, number as u16, len - HEADER_LEN, (src, dst));
         let mtu = usize::from(way.mtu).max(MTU_MIN.into());
-        let Some(mut pieces) = pieces(&mut self.io.pool, header, &message, mtu, number as u32) else {
+        let Some(mut pieces) = pieces(&mut self.io.pool, header, &message, mtu, number as u32)
+        else {
             // As if it had been lost: it is counted as never made.
             self.stats.discards.add(Discard::NoFrame);
             return Ok(());
@@ -92,7 +93,8 @@ impl Router {
             let mtu = v6.mtu(interface, self.program.interface(interface).mtu);
             Some(Way { own, interface, mtu })
         };
-        let of_link = wire::Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast();
+        let of_link =
+            wire::Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast();
         if of_link {
             return Some(request.interface).filter(|named| named.is_some()).and_then(out);
         }
@@ -118,7 +120,9 @@ impl Router {
         let Some((id, sequence, error)) = read(self.transport(p)) else { return false };
         let limit = self.io.slab.bytes(&p.frame)[usize::from(p.layers.l3) + 7];
         let host = Some(Host::Address(Ipv6Addr::from(p.ends.src).into()));
-        let came = Came { host, packet: Some((p.ip_len, limit)), error };
+        // What came in pieces had a header more.
+        let between = if p.rest.is_empty() { 0 } else { FRAGMENT_LEN as u16 };
+        let came = Came { host, packet: Some((p.ip_len - between, limit)), error };
         self.tools.echoes.answer(id, sequence, now, came)
     }
 
@@ -128,7 +132,8 @@ impl Router {
         let ip = self.io.slab.bytes(frame).get(14..).unwrap_or(&[]);
         let Some((id, sequence)) = request_in(ip) else { return };
         let Ok(packet) = Ipv6::new(ip) else { return };
-        let quoted = (HEADER_LEN + usize::from(packet.payload_len())).min(usize::from(MTU_MIN) - 48);
+        let quoted =
+            (HEADER_LEN + usize::from(packet.payload_len())).min(usize::from(MTU_MIN) - 48);
         let host = Some(Host::Address(packet.src().into()));
         let packet = Some(((quoted + 48) as u16, 64));
         let came = Came { host, packet, error: Some("address unreachable") };

@@ -72,7 +72,8 @@ pub(crate) static FLOOD_PING: Command = Command {
     help: "Sends echo requests quickly and sums up what comes back.",
 };
 
-const HOST: Type = Type::Either(&[Type::Address, Type::Address6, Type::Mac, Type::Custom(by_interface)]);
+const HOST: Type =
+    Type::Either(&[Type::Address, Type::Address6, Type::Mac, Type::Custom(by_interface)]);
 pub(super) const ADDRESS: Property = Property::new("address", HOST, "Whom to ask.").required();
 pub(super) const SRC_ADDRESS: Property = Property::new(
     "src-address",
@@ -169,7 +170,9 @@ pub(super) fn whom(r: &Router, call: &Call) -> Result<(IpAddr, InterfaceId), Str
 /// The router's own address that is to be used, if one is named.
 pub(super) fn source(r: &Router, call: &Call, dst: IpAddr) -> Result<Option<IpAddr>, String> {
     let (is_own, src) = match call.argument("src-address") {
-        Some(Value::Address(src)) => (dst.is_ipv4() && r.program().is_local(src.into()), src.into()),
+        Some(Value::Address(src)) => {
+            (dst.is_ipv4() && r.program().is_local(src.into()), src.into())
+        }
         Some(Value::Address6(src)) => {
             let own = r.program().v6.addresses.iter().any(|own| own.address == u128::from(src));
             (dst.is_ipv6() && own, src.into())

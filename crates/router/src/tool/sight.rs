@@ -99,8 +99,7 @@ impl Sight {
 impl Ip {
     fn of_ipv4(frame: &[u8], layers: &Layers) -> Ip {
         let tuple = layers.tuple;
-        let has_ports =
-            matches!(layers.protocol, protocol::TCP | protocol::UDP) && layers.l4 != 0;
+        let has_ports = matches!(layers.protocol, protocol::TCP | protocol::UDP) && layers.l4 != 0;
         Ip {
             src: Ipv4Addr::from(tuple.src).into(),
             dst: Ipv4Addr::from(tuple.dst).into(),
@@ -126,9 +125,8 @@ impl Ip {
             dst: packet.dst().into(),
             protocol: layers.protocol,
             dscp: packet.traffic_class() >> 2,
-            ports: ports.map(|&[a, b, c, d]| {
-                (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
-            }),
+            ports: ports
+                .map(|&[a, b, c, d]| (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))),
         })
     }
 }
@@ -295,16 +293,16 @@ impl Filter {
         let ends = ip.map_or([None; 2], |ip| [Some(ip.src), Some(ip.dst)]);
         let four = || {
             self.addresses.want(self.every, |network| {
-                ends.iter().any(|end| {
-                    matches!(*end, Some(IpAddr::V4(end)) if network.contains(end.into()))
-                })
+                ends.iter().any(
+                    |end| matches!(*end, Some(IpAddr::V4(end)) if network.contains(end.into())),
+                )
             })
         };
         let six = || {
             self.addresses6.want(self.every, |network| {
-                ends.iter().any(|end| {
-                    matches!(*end, Some(IpAddr::V6(end)) if network.contains(end.into()))
-                })
+                ends.iter().any(
+                    |end| matches!(*end, Some(IpAddr::V6(end)) if network.contains(end.into())),
+                )
             })
         };
         let both = !self.addresses.list.is_empty() && !self.addresses6.list.is_empty();

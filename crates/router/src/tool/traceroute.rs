@@ -31,8 +31,12 @@ pub(super) static TRACEROUTE: Command = Command {
     unnamed: Unnamed::Parameter("address"),
     parameters: &[
         ping::ADDRESS,
-        Property::new("count", Type::Number(0, i64::MAX), "How many rounds; 0 means until stopped.")
-            .default("0"),
+        Property::new(
+            "count",
+            Type::Number(0, i64::MAX),
+            "How many rounds; 0 means until stopped.",
+        )
+        .default("0"),
         Property::new("max-hops", Type::Number(1, 255), "How far to look.").default("30"),
         Property::new("timeout", Type::Time, "How long to wait for each hop, 10ms to 5s.")
             .default("1s"),

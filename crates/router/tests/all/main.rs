@@ -49,6 +49,7 @@ mod priority_tags;
 mod profile;
 mod queue_interfaces;
 mod radius;
+mod rfc8504;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod routes;

@@ -59,8 +59,12 @@ fn as_it_is_shown() {
 #[test]
 fn ends_of_ways() {
     let mut chain = chain();
-    chain.run(1, "/ip firewall filter add chain=output protocol=icmp icmp-options=11:0 action=drop");
-    chain.run(1, "/ipv6 firewall filter add chain=output protocol=icmpv6 icmp-options=3:0 action=drop");
+    chain
+        .run(1, "/ip firewall filter add chain=output protocol=icmp icmp-options=11:0 action=drop");
+    chain.run(
+        1,
+        "/ipv6 firewall filter add chain=output protocol=icmpv6 icmp-options=3:0 action=drop",
+    );
     for (to, hops) in [
         // The second router does not say that it is there.
         ("10.0.2.3", ", 10.0.2.3"),
@@ -74,7 +78,10 @@ fn ends_of_ways() {
         ("2001:db8:1::77 max-hops=2 timeout=5s", "2001:db8:1::1 address unreachable"),
     ] {
         let trace = chain.complete(0, &format!("/tool traceroute {to} count=1"));
-        let last = trace.records.iter().rposition(|hop| hop.get("hop").map(ToString::to_string).as_deref() == Some("1"));
+        let last = trace
+            .records
+            .iter()
+            .rposition(|hop| hop.get("hop").map(ToString::to_string).as_deref() == Some("1"));
         let shown: Vec<String> = trace.records[last.unwrap()..]
             .iter()
             .map(|hop| {

@@ -235,12 +235,6 @@ fn kind() -> impl Strategy<Value = Kind> {
 }
 
 impl Packet {
-    /// The same, whatever family was drawn.
-    #[allow(dead_code, reason = "not everybody who takes this file asks for it")]
-    pub(crate) fn of_ipv4(self) -> Packet {
-        Packet { six: false, ..self }
-    }
-
     /// A datagram of host 1 behind a port to an address, by way of the router.
     pub(crate) fn udp(port: u8, dst: u32) -> Packet {
         Packet {

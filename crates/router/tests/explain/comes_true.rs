@@ -29,8 +29,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        // Explain's trial knows no connections of IPv6 yet.
-        8 => traffic::packet().prop_map(|packet| Step::Send(packet.of_ipv4())),
+        8 => traffic::packet().prop_map(Step::Send),
         8 => traffic::answer().prop_map(Step::Answer),
         1 => (1..3000u64).prop_map(Step::Wait),
         1 => configuration::change().prop_map(Step::Type),
@@ -41,7 +40,12 @@ fn step() -> impl Strategy<Value = Step> {
 fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<u8>)>, String> {
     // What is held back for the rest of its datagram is not part of the question.
     let inside = session::unwrap(frame).map(|(inside, _)| inside);
-    let layers = layers::network(inside.as_deref().unwrap_or(frame)).unwrap_or_default();
+    let frame_inside = inside.as_deref().unwrap_or(frame);
+    let layers = layers::network(frame_inside).unwrap_or_default();
+    let in_pieces = layers.fragment
+        || layers.ether_type == layers::ETHERTYPE_IPV6
+            && frame_inside.get(usize::from(layers.l3) + 6)
+                == Some(&wire::ipv6::header::FRAGMENT);
     // Nor are packets that wait for an answer of ARP or of neighbour discovery.
     let is_discovery = match layers.ether_type {
         layers::ETHERTYPE_IPV6 => {
@@ -64,17 +68,20 @@ fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<
     rig.router.watch_steps();
     let sent = rig.pass(port, frame);
     let steps = rig.router.watch_steps();
-    if layers.fragment || waited_for {
+    if in_pieces || waited_for {
         return Ok(sent);
     }
     let now = rig.router.path_counts();
-    let path = if now.ipv4_fasttrack != paths.ipv4_fasttrack {
+    let fasttracked = (now.ipv4_fasttrack, now.ipv6_fasttrack);
+    let path = if fasttracked != (paths.ipv4_fasttrack, paths.ipv6_fasttrack) {
         Path::Fasttrack
     } else if steps.contains(&router::step::Step::PhysicalIn) {
         Path::Slow
     } else if now.replayed != paths.replayed {
         Path::Recipe
-    } else if now.ipv4_fast_path != paths.ipv4_fast_path {
+    } else if now.ipv4_fast_path != paths.ipv4_fast_path
+        || now.ipv6_fast_path != paths.ipv6_fast_path
+    {
         Path::FastPath
     } else if now.bridge_fast_path != paths.bridge_fast_path {
         Path::BridgeFastPath

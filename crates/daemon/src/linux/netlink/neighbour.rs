@@ -1,9 +1,9 @@
-//! IPv4 neighbours: which MAC address an address has on a link.
+//! Neighbours of either family: which MAC address an address has on a link. Only IPv4's are written.
 
 use super::message::{Message, Received, attribute, ipv4, u16_at, u32_at};
 use super::socket::{CREATE, Netlink, REPLACE};
 use port::linux::Unavailable;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::MacAddr;
 
 /// A neighbour.
@@ -12,7 +12,7 @@ pub struct Neighbour {
     /// The link's number.
     pub interface: u32,
     /// Its address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// Its MAC address; `None` while the kernel looks for it, or in vain.
     pub mac: Option<MacAddr>,
     /// Whether it was configured, and not learned.
@@ -28,6 +28,7 @@ const GET: u16 = 30;
 const DESTINATION: u16 = 1;
 const MAC: u16 = 2;
 const INET: u8 = 2;
+const INET6: u8 = 10;
 /// States in which there is an answer: reachable, stale, delay, probe, no ARP, permanent.
 const VALID: u16 = REACHABLE | 0x04 | 0x08 | 0x10 | NO_ARP | PERMANENT;
 const REACHABLE: u16 = 0x02;
@@ -43,19 +44,23 @@ fn header(interface: u32, state: u16) -> [u8; 12] {
 }
 
 impl Neighbour {
-    /// What a message says of an IPv4 neighbour. Those of multicast and broadcast, which need no
+    /// What a message says of a neighbour. Those of multicast and broadcast, which need no
     /// finding, are left out.
     pub(super) fn read(message: &Received<'_>) -> Option<Neighbour> {
-        if *message.body.first()? != INET {
-            return None;
-        }
+        let family = *message.body.first()?;
         let state = u16_at(message.body, 8)?;
         let attributes = message.body.get(12..)?;
         let mac = attribute(attributes, MAC).and_then(|mac| mac.try_into().ok()).map(MacAddr);
         (state & NO_ARP == 0).then_some(())?;
+        let bytes = attribute(attributes, DESTINATION)?;
+        let address: IpAddr = match family {
+            INET => Ipv4Addr::from(ipv4(bytes)?).into(),
+            INET6 => Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).into(),
+            _ => return None,
+        };
         Some(Neighbour {
             interface: u32_at(message.body, 4)?,
-            address: ipv4(attribute(attributes, DESTINATION)?)?.into(),
+            address,
             mac: mac.filter(|_| state & VALID != 0),
             permanent: state & PERMANENT != 0,
             sure: state & (PERMANENT | REACHABLE) != 0,
@@ -63,13 +68,13 @@ impl Neighbour {
     }
 }
 
-/// The request for a dump of all of them.
+/// The request for a dump of all of them, of both families.
 pub(super) fn all() -> Message {
-    Message::new(GET, 0, &header(0, 0))
+    Message::new(GET, 0, &[0; 12])
 }
 
 impl Netlink {
-    /// All IPv4 neighbours.
+    /// All neighbours of both families.
     ///
     /// # Errors
     /// [`Unavailable`]: what the kernel says.

@@ -1,4 +1,4 @@
-//! IPv4 routes.
+//! IPv4 routes; IPv6's, which are only read, are in [`route6`](super::route6).
 //!
 //! ```text
 //!  Route: destination, table, priority ─► Unicast by next hops │ Blackhole │ Unreachable │ …
@@ -55,11 +55,11 @@ pub enum RouteKind {
 
 /// One way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NextHop {
+pub struct NextHop<A = Ipv4Addr> {
     /// The link's number.
     pub interface: u32,
     /// The next router; without it the destination is a neighbour.
-    pub gateway: Gateway,
+    pub gateway: Gateway<A>,
     /// Its share of the traffic, 1 to 256.
     pub weight: u16,
     /// Whether the way is alive: its link is up, with a carrier.
@@ -68,12 +68,12 @@ pub struct NextHop {
 
 /// What stands between here and the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Gateway {
+pub enum Gateway<A = Ipv4Addr> {
     /// Nothing.
     None,
     /// A router.
-    Address(Ipv4Addr),
-    /// What is no IPv4 router: one of IPv6, a tunnel that packets are put into, a next-hop object that
+    Address(A),
+    /// What is no router of the family: one of the other, a tunnel that packets are put into, a next-hop object that
     /// is not known.
     Foreign,
 }
@@ -84,27 +84,27 @@ pub const MAIN: u32 = 254;
 // linux/rtnetlink.h.
 pub(super) const NEW: u16 = 24;
 pub(super) const DEL: u16 = 25;
-const GET: u16 = 26;
-const DESTINATION: u16 = 1;
-const OUT_INTERFACE: u16 = 4;
-const GATEWAY: u16 = 5;
-const PRIORITY: u16 = 6;
+pub(super) const GET: u16 = 26;
+pub(super) const DESTINATION: u16 = 1;
+pub(super) const OUT_INTERFACE: u16 = 4;
+pub(super) const GATEWAY: u16 = 5;
+pub(super) const PRIORITY: u16 = 6;
 const SOURCE: u16 = 7;
-const MULTIPATH: u16 = 9;
-const TABLE: u16 = 15;
-const VIA: u16 = 18;
-const ENCAP_TYPE: u16 = 21;
-const NEXT_HOP_ID: u16 = 30;
+pub(super) const MULTIPATH: u16 = 9;
+pub(super) const TABLE: u16 = 15;
+pub(super) const VIA: u16 = 18;
+pub(super) const ENCAP_TYPE: u16 = 21;
+pub(super) const NEXT_HOP_ID: u16 = 30;
 const INET: u8 = 2;
 /// `RTNH_F_DEAD | RTNH_F_LINKDOWN`.
-const DEAD: u8 = 0x01 | 0x10;
+pub(super) const DEAD: u8 = 0x01 | 0x10;
 /// `RTNH_F_ONLINK`: the gateway is a neighbour, whatever the addresses say.
 const SCOPE_LINK: u8 = 253;
 /// A cached way, not a route: `RTM_F_CLONED`.
-const CLONED: u32 = 0x200;
+pub(super) const CLONED: u32 = 0x200;
 
 impl RouteKind {
-    fn of(number: u8) -> RouteKind {
+    pub(super) fn of(number: u8) -> RouteKind {
         match number {
             1 => RouteKind::Unicast,
             2 => RouteKind::Local,

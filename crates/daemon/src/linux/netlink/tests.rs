@@ -185,11 +185,12 @@ fn addresses_routes_and_neighbours_are_what_was_made() {
     assert!(routes.len() == 2 && routes.contains(&other), "{routes:?}");
 
     let mac = MacAddr([2, 0, 0, 0, 0, 7]);
-    let address = [10, 0, 0, 7].into();
+    let four = Ipv4Addr::new(10, 0, 0, 7);
+    let address = four.into();
     let neighbour = Neighbour { interface, address, mac: Some(mac), permanent: true, sure: true };
-    done(netlink.set_neighbour("va", neighbour.address, mac));
+    done(netlink.set_neighbour("va", four, mac));
     assert_eq!(done(netlink.neighbours()), [neighbour]);
-    done(netlink.delete_neighbour("va", neighbour.address));
+    done(netlink.delete_neighbour("va", four));
     assert!(!done(netlink.neighbours()).contains(&neighbour));
 }
 
@@ -223,7 +224,8 @@ fn until(watch: &mut Watch, mut heard: impl FnMut(&[Event]) -> bool) -> Vec<Even
 #[test]
 fn a_watch_tells_all_there_is_and_then_what_happens() {
     let Some((a, b)) = pair() else { return };
-    let topics = Topics { links: true, addresses: true, routes: Some(MAIN), neighbours: true };
+    let (links, addresses, neighbours) = (true, true, true);
+    let topics = Topics { links, addresses, routes: Some(MAIN), neighbours, ..Topics::default() };
     let mut watch = done(Watch::open_in(&a, topics));
     let all = until(&mut watch, |events| events.contains(&Event::Complete));
     assert_eq!(all.first(), Some(&Event::Anew));

@@ -17,7 +17,7 @@
 use super::message::{Received, messages};
 use super::object::{self, Objects};
 use super::socket::{BUFFER, Netlink, subscribe, unavailable};
-use super::{Address, Link, Neighbour, Route, address, link, neighbour, route};
+use super::{Address, Link, Neighbour, Route, Route6, address, link, neighbour, route};
 use crate::clock::Clock;
 use port::linux::{Namespace, Unavailable};
 use rustix::io::Errno;
@@ -37,7 +37,9 @@ pub struct Topics {
     pub addresses: bool,
     /// IPv4 routes of this table.
     pub routes: Option<u32>,
-    /// IPv4 neighbours.
+    /// Whether anything happens to IPv6's routes.
+    pub routes6: bool,
+    /// Neighbours of both families.
     pub neighbours: bool,
 }
 
@@ -65,6 +67,8 @@ pub enum Event {
     },
     /// A route is gone.
     RouteGone(Route),
+    /// Something has happened to IPv6's routes: they are to be read anew.
+    Routes6,
     /// A neighbour is there, or is otherwise than before.
     Neighbour(Neighbour),
     /// A neighbour is gone.
@@ -129,13 +133,15 @@ impl Watch {
     /// [`Unavailable`]: no such sockets here.
     pub fn open(topics: Topics) -> Result<Watch, Unavailable> {
         // RTNLGRP_LINK 1, RTNLGRP_NEIGH 3, RTNLGRP_IPV4_IFADDR 5, RTNLGRP_IPV4_ROUTE 7,
-        // RTNLGRP_NEXTHOP 32.
+        // RTNLGRP_IPV6_IFADDR 9, RTNLGRP_IPV6_ROUTE 11, RTNLGRP_NEXTHOP 32.
         let group = |number: u32, wanted: bool| u32::from(wanted) << (number - 1);
         let routes = topics.routes.is_some();
         let groups = group(1, topics.links || routes)
             | group(3, topics.neighbours)
             | group(5, routes || topics.addresses)
             | group(7, routes)
+            | group(9, topics.routes6)
+            | group(11, topics.routes6)
             | group(32, routes);
         let socket = subscribe(groups).map_err(|e| unavailable("watch the interfaces", e))?;
         // As large as may be: without rights for more it stays at what every socket may have.
@@ -228,6 +234,14 @@ impl Watch {
         }
     }
 
+    /// The routes of IPv6 of a table as they are now.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: what the kernel says.
+    pub fn routes6(&mut self, table: u32) -> Result<Vec<Route6>, Unavailable> {
+        self.netlink.routes6(table)
+    }
+
     /// How often more happened than could be held.
     pub fn overruns(&self) -> u64 {
         self.overruns
@@ -276,6 +290,9 @@ impl Watch {
                 }
             })?;
         }
+        if topics.routes6 {
+            tell(Event::Routes6);
+        }
         tell(Event::Complete);
         Ok(())
     }
@@ -297,13 +314,19 @@ fn loses(states: &mut HashMap<u32, (bool, bool)>, message: &Received<'_>) -> boo
         link::DEL if Link::is_about(message) => {
             Link::read(message).is_some_and(|link| states.remove(&link.index).is_some())
         }
-        address::NEW | address::DEL => true,
+        // (IPv6's are another affair.)
+        address::NEW | address::DEL => message.body.first() != Some(&10),
         _ => false,
     }
 }
 
 /// What a message tells. (The kernel tells of addresses that go with their link.)
 fn event(topics: Topics, objects: &Objects, message: &Received<'_>) -> Option<Event> {
+    // (Links come and go before their addresses do.)
+    let of_ipv6 = topics.routes6 && message.body.first() == Some(&10);
+    if of_ipv6 && matches!(message.kind, route::NEW | route::DEL | address::NEW | address::DEL) {
+        return Some(Event::Routes6);
+    }
     let watched = |route: &Route| topics.routes.is_some_and(|t| t == 0 || t == route.table);
     match message.kind {
         link::NEW | link::DEL if !topics.links || !Link::is_about(message) => None,

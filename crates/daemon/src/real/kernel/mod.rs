@@ -1,9 +1,9 @@
-//! The kernel's routes and neighbours, followed: bird or frr on the host drive our FIB.
+//! The kernel's routes and neighbours of both families, followed: bird or frr on the host drive our FIBs.
 //!
 //! ```text
 //!  Watch (main table, links, ─► Table: what the ─┬─► changed prefixes ─► Door ─► Router::feed
-//!   │     neighbours)           kernel has       │                               withdraw_routes
-//!   │                                            └─► all neighbours ───► Door ─► feed_neighbours
+//!   │     neighbours)           kernel has       ├─► all of IPv6's ────► Door ─► feed6
+//!   │                                            └─► all neighbours ───► Door ─► feed_neighbours(6)
 //!   └ overrun: told anew ─► what was not told again is gone
 //! ```
 //!
@@ -13,28 +13,31 @@
 //! addresses behind ports are left out: the router has its own. A route of the router's own with the
 //! same or a lower distance wins. By a tap there is no way: behind it is the kernel itself.
 //!
-//! Neighbours that the kernel has confirmed, or was told for good, stand in `/ip arp` as long as it
-//! has them; those it calls stale are the router's own to ask for. All are told anew twice a second,
+//! Neighbours that the kernel has confirmed, or was told for good, stand in `/ip arp` and
+//! `/ipv6 neighbor` as long as it has them; those it calls stale are the router's own to ask for. All are told anew twice a second,
 //! for the router drops them with their link: 30 ns for each.
 //!
 //! A routing daemon has its sessions by addresses that are the kernel's alone, which ports by AF_XDP
 //! leave to it ([`Kernels`](port::linux::Kernels)).
 //!
-//! Never writes to the kernel's tables. Missing: **IPv6**, **tables but the main one**.
+//! Never writes to the kernel's tables. Missing: **tables but the main one**.
 
 // What the kernel has.
 mod table;
+// Its routes of IPv6.
+mod table6;
 
 use super::namespace;
 use super::spec::{Backend, PortSpec};
 use super::supervisor::Tell;
 use crate::alarm::Alarm;
-use crate::linux::netlink::{Topics, Watch, route::MAIN};
+use crate::linux::netlink::{Event, Topics, Watch, route::MAIN};
 use crate::live::Door;
 use crate::node::Node;
 use port::linux::{Namespace, Unavailable};
 use router::ip::feed::Protocol;
 use router::ip::route::{Target, TooManyTargets};
+use router::ipv6::found::Fed;
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -42,6 +45,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use table::{End, Table};
+use table6::Stale;
 use wire::Ipv4Prefix;
 
 /// Where a prefix leads, and who says so.
@@ -62,6 +66,9 @@ struct Follower {
     watch: Option<Watch>,
     table: Table,
     feeder: Feeder,
+    /// Whether IPv6's routes are to be read, and what was made of them last.
+    stale: Stale,
+    six: Vec<Fed>,
     /// What was said last of what does not go.
     trouble: String,
     overruns: u64,
@@ -119,8 +126,20 @@ impl Mirror {
                 let feeder = Feeder { door, tell, ports, taps, full: false, has_neighbours: false };
                 let (watch, table) = (Some(watch), Table::default());
                 let (trouble, overruns, left_out) = (String::new(), 0, (0, 0));
-                Follower { namespace, file, watch, table, feeder, trouble, overruns, left_out }
-                    .run(&stop, &alarm);
+                let (stale, six) = (Stale::default(), Vec::new());
+                Follower {
+                    namespace,
+                    file,
+                    watch,
+                    table,
+                    feeder,
+                    stale,
+                    six,
+                    trouble,
+                    overruns,
+                    left_out,
+                }
+                .run(&stop, &alarm);
             }
         });
         Ok(Mirror { stop, alarm, thread: Some(thread.map_err(lacking)?) })
@@ -144,7 +163,8 @@ impl Drop for Mirror {
 
 /// A watch on the routes of `namespace`.
 pub(super) fn open(namespace: Option<&str>) -> Result<Watch, Unavailable> {
-    let topics = Topics { links: true, routes: Some(MAIN), neighbours: true, ..Topics::default() };
+    let routes = Some(MAIN);
+    let topics = Topics { links: true, routes, routes6: true, neighbours: true, addresses: false };
     match namespace {
         None => Watch::open(topics),
         Some(name) => Watch::open_in(&Namespace::open(name)?, topics),
@@ -156,8 +176,10 @@ impl Follower {
         while !stop.load(Ordering::Acquire) {
             self.look_up_namespace();
             let Some(ports) = self.feeder.interfaces() else { return };
-            self.table.set_ports(ports);
-            let done = self.follow();
+            if self.table.set_ports(ports) {
+                self.stale.hear();
+            }
+            let done = self.follow().and_then(|()| self.read_six());
             self.say_trouble(done);
             if !self.feeder.flush(&mut self.table) || !self.feeder.tell_neighbours(&self.table) {
                 return;
@@ -167,6 +189,7 @@ impl Follower {
             alarm.set();
             if !stop.load(Ordering::Acquire) {
                 let due = self.watch.as_ref().and_then(Watch::due);
+                let due = due.into_iter().chain(self.stale.due()).min();
                 alarm.sleep(&fds, due.map_or(LOOK, |due| due.min(LOOK)));
             }
         }
@@ -174,8 +197,13 @@ impl Follower {
 
     /// Hears what has happened, and tells the router on the way if it is much.
     fn follow(&mut self) -> Result<(), Unavailable> {
-        let Follower { watch: Some(watch), table, feeder, .. } = self else { return Ok(()) };
+        let Follower { watch: Some(watch), table, feeder, stale, .. } = self else {
+            return Ok(());
+        };
         let done = watch.poll(&mut |event| {
+            if matches!(event, Event::Routes6 | Event::Link(_) | Event::LinkGone(_)) {
+                stale.hear();
+            }
             table.hear(event);
             if table.changed() >= WAITING {
                 feeder.flush(table);
@@ -188,6 +216,24 @@ impl Follower {
             self.feeder.say("route,warning", text);
         }
         done
+    }
+
+    /// Reads IPv6's routes if it is time to, and tells the router where they lead.
+    fn read_six(&mut self) -> Result<(), Unavailable> {
+        let Follower { watch: Some(watch), table, stale, .. } = self else { return Ok(()) };
+        if stale.due() != Some(Duration::ZERO) {
+            return Ok(());
+        }
+        let six = stale.read(|| watch.routes6(MAIN).map(|routes| table6::fed(table, routes)))?;
+        self.feed_six(six);
+        Ok(())
+    }
+
+    fn feed_six(&mut self, six: Vec<Fed>) {
+        if self.six != six {
+            self.six.clone_from(&six);
+            let _ = self.feeder.door.with(|node, _| node.router_mut().feed6(six));
+        }
     }
 
     /// What leads by no port is said, and again when it is twice as much.
@@ -230,6 +276,7 @@ impl Follower {
         if self.watch.is_some() && file != self.file {
             self.watch = None;
             self.table.forget();
+            self.feed_six(Vec::new());
             let text = format!("the network namespace {name} is gone, and its routes with it");
             self.feeder.say("route,warning", &text);
         }
@@ -279,12 +326,16 @@ impl Feeder {
 
     /// Tells the router which neighbours there are; whether it is there.
     fn tell_neighbours(&mut self, table: &Table) -> bool {
-        let neighbours = table.neighbours();
-        let had = std::mem::replace(&mut self.has_neighbours, !neighbours.is_empty());
-        if !had && neighbours.is_empty() {
+        let (four, six) = table.neighbours();
+        let has = !(four.is_empty() && six.is_empty());
+        let had = std::mem::replace(&mut self.has_neighbours, has);
+        if !had && !has {
             return true;
         }
-        let feed = |node: &mut Node, now| node.router_mut().feed_neighbours(now, neighbours);
+        let feed = |node: &mut Node, now| {
+            node.router_mut().feed_neighbours(now, four);
+            node.router_mut().feed_neighbours6(now, six);
+        };
         self.door.with(feed).is_ok()
     }
 

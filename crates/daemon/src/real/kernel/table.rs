@@ -18,6 +18,8 @@
 //!
 //! Of weights that need more than 64 shares the nearest ratio is taken that does not.
 //!
+//! Of IPv6's routes, which are read anew as a whole, [`table6`](super::table6) makes the router's.
+//!
 //! Missing: **routes by type of service**.
 
 use super::Way;
@@ -28,7 +30,7 @@ use router::ip::feed::Protocol;
 use router::ip::neighbour::FedNeighbour;
 use router::ip::route::Target;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::rc::Rc;
 use wire::Ipv4Prefix;
 
@@ -39,7 +41,7 @@ pub(super) struct Table {
     /// What routes share.
     ways: HashMap<Rc<Ways>, Lead>,
     /// By link and address; with the round in which each was told last.
-    neighbours: HashMap<(u32, Ipv4Addr), (Neighbour, u32)>,
+    neighbours: HashMap<(u32, IpAddr), (Neighbour, u32)>,
     links: HashMap<u32, Known>,
     /// What links were called that were ports when they were renamed: a port stays with its link.
     renamed: HashMap<u32, String>,
@@ -74,7 +76,7 @@ pub(super) enum End {
 
 /// Where ways lead, for the router.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Lead {
+pub(super) enum Lead<A = u32> {
     /// Nowhere: the kernel looks further.
     Dead,
     /// To the router itself.
@@ -82,10 +84,10 @@ enum Lead {
     /// By no port.
     Elsewhere,
     /// By ports, and whether by others too.
-    Ours(Target, Partly),
+    Ours(Target<A>, Partly),
 }
 
-type Partly = bool;
+pub(super) type Partly = bool;
 
 /// Prefix, priority, and in which order those of the same stand.
 type Key = (Ipv4Prefix, u32, i32);
@@ -188,10 +190,7 @@ impl Table {
             (Place::Last, Some((_, last))) => last.saturating_add(1),
         };
         let Route { destination, priority, protocol, kind, next_hops: mut hops, .. } = route;
-        // The router follows the links itself. Dead for the kernel though its link runs is a way whose
-        // address there is gone.
-        let runs = |hop: &NextHop| self.links.get(&hop.interface).is_some_and(|link| link.running);
-        hops.iter_mut().for_each(|hop| hop.alive |= !runs(hop));
+        self.revive(&mut hops);
         let ways = self.share(Ways { kind, hops });
         let same = |old: &Entry| Rc::ptr_eq(&old.ways, &ways) && old.protocol == protocol;
         let range = (destination, priority, i32::MIN)..=(destination, priority, i32::MAX);
@@ -210,6 +209,13 @@ impl Table {
             }
         }
         self.routes.insert((destination, priority, at), Entry { ways, protocol, round });
+    }
+
+    /// The router follows the links itself. Dead for the kernel though its link runs is a way whose
+    /// address there is gone.
+    pub(super) fn revive<A>(&self, hops: &mut [NextHop<A>]) {
+        let runs = |at: u32| self.links.get(&at).is_some_and(|link| link.running);
+        hops.iter_mut().for_each(|hop| hop.alive |= !runs(hop.interface));
     }
 
     fn share(&mut self, ways: Ways) -> Rc<Ways> {
@@ -257,14 +263,22 @@ impl Table {
         self.neighbours.clear();
     }
 
-    /// Those behind our ports whose MAC addresses the kernel has.
-    pub(super) fn neighbours(&self) -> Vec<FedNeighbour> {
-        let fed = |(neighbour, _): &(Neighbour, u32)| {
+    /// Those behind our ports whose MAC addresses the kernel has, of either family.
+    pub(super) fn neighbours(&self) -> (Vec<FedNeighbour>, Vec<FedNeighbour<u128>>) {
+        let (mut four, mut six) = (Vec::new(), Vec::new());
+        for (neighbour, _) in self.neighbours.values() {
             let Neighbour { interface, address, mac, sure, .. } = *neighbour;
-            let interface = self.port(interface)?;
-            Some(FedNeighbour { interface, address: address.into(), mac: mac?, sure })
-        };
-        self.neighbours.values().filter_map(fed).collect()
+            let (Some(interface), Some(mac)) = (self.port(interface), mac) else { continue };
+            match address {
+                IpAddr::V4(address) => {
+                    four.push(FedNeighbour { interface, address: address.into(), mac, sure });
+                }
+                IpAddr::V6(address) => {
+                    six.push(FedNeighbour { interface, address: address.into(), mac, sure });
+                }
+            }
+        }
+        (four, six)
     }
 
     /// How many prefixes are to be looked at again.
@@ -361,9 +375,13 @@ impl Table {
             || opposite.is_some_and(|opposite| self.port(opposite).is_some())
     }
 
-    fn unicast(&self, hops: &[NextHop]) -> Lead {
+    pub(super) fn unicast<H, A>(&self, hops: &[NextHop<H>]) -> Lead<A>
+    where
+        H: Copy + PartialEq + Into<A>,
+        A: Copy,
+    {
         // (Links are told before routes; the routes of one that is gone go as well.)
-        let is_there = |hop: &&NextHop| hop.alive && self.links.contains_key(&hop.interface);
+        let is_there = |hop: &&NextHop<H>| hop.alive && self.links.contains_key(&hop.interface);
         let alive: Vec<_> = hops.iter().filter(is_there).collect();
         if alive.is_empty() {
             return Lead::Dead;
@@ -417,7 +435,7 @@ fn shares(weights: &[u16]) -> Vec<u16> {
 }
 
 /// Who made a route (`RTPROT_…` in `linux/rtnetlink.h`).
-fn protocol(number: u8) -> Protocol {
+pub(super) fn protocol(number: u8) -> Protocol {
     match number {
         // Boot, static, DHCP.
         3 | 4 | 16 => Protocol::Static,

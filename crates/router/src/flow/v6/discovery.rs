@@ -11,6 +11,7 @@ use crate::ipv6::nd::{advertise, autoconf, duplicate, listener};
 use crate::ipv6::{ALL_NODES, address};
 use crate::packet::{Ends, Packet};
 use crate::router::Router;
+use crate::story::{Event, Made};
 use std::net::Ipv6Addr;
 use wire::icmpv6::{self, Neighbour, kind, solicited_node};
 use wire::ipv6::header;
@@ -201,7 +202,15 @@ fn send(r: &mut Router, now: Moment, interface: InterfaceId, message: Neighbour,
     match icmp::neighbour(&mut r.io.pool, message, ends) {
         Some(frame) => {
             r.stats.tally.made += 1;
+            r.tell(|| match message.advertisement {
+                true => Event::Makes(Made::Advertisement),
+                false => {
+                    let address = message.target.into();
+                    Event::Makes(Made::Solicitation { interface, address })
+                }
+            });
             local_out(r, now, frame, interface);
+            r.tell(|| Event::Done);
         }
         None => r.stats.discards.add(Discard::NoFrame),
     }

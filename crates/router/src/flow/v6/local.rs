@@ -14,7 +14,7 @@ use std::net::Ipv6Addr;
 use wire::Moment;
 use wire::checksum::Delta;
 use wire::icmpv6::{self, kind};
-use wire::ipv6::header;
+use wire::ipv6::{Extensions, header};
 use wire::layers::protocol;
 
 /// LOCAL IN: the router's own programs.
@@ -49,8 +49,11 @@ fn icmp_in(r: &mut Router, now: Moment, p: Packet) {
     if p.rest.is_empty() && !icmpv6::is_intact(src, dst, message) {
         return r.discard(p, Discard::MalformedTransport);
     }
-    if !p.rest.is_empty() && !matches!(kind, kind::ECHO_REQUEST | kind::ECHO_REPLY) {
-        // RFC 6980: neighbours are not discovered in pieces.
+    let in_pieces = p.headers & Extensions::FRAGMENT != 0;
+    if in_pieces && matches!(kind, kind::ROUTER_SOLICITATION..=kind::REDIRECT)
+        || !p.rest.is_empty() && !matches!(kind, kind::ECHO_REQUEST | kind::ECHO_REPLY)
+    {
+        // RFC 6980: neighbours are not discovered in pieces, be it in one alone.
         return r.discard(p, Discard::BadFragment);
     }
     match kind {
@@ -147,7 +150,7 @@ fn answer(r: &mut Router, now: Moment, p: &Packet, error: Error) {
         Some(frame) => {
             r.stats.tally.made += 1;
             let (kind, code) = (error.kind, error.code);
-            r.tell(|| Event::Makes(Made::IcmpError { kind, code }));
+            r.tell(|| Event::Makes(Made::Icmp6Error { kind, code }));
             local_out(r, now, frame, p.in_interface);
             r.tell(|| Event::Done);
         }

@@ -20,7 +20,7 @@ pub(super) fn filter(
     let Some(filter) = filter else { return Some(p) };
     let (decision, fasttrack) =
         r.with_view(now, &mut p, |_, view, books| filter.run(chain, view, books));
-    r.tell_rules(Table::Filter, chain.name());
+    r.tell_rules(Table::Filter6, chain.name());
     if let (true, Some(flow)) = (fasttrack, p.flow) {
         r.v6.connections.set_fasttrack(flow);
         r.tell(|| Event::MarkedFasttrack);

@@ -4,23 +4,23 @@
 //! # comment, to the end of the line
 //! 1.0.0.0/24
 //! 1.0.4.0/22
-//! 2001:200::/32      counted, not kept: the table is IPv4's
+//! 2001:200::/32
 //! ```
 //!
-//! One prefix a line, blanks around it and empty lines allowed; an address alone is a /32, host
-//! bits are cleared. The reader brings plain text: it unpacks nothing and opens nothing itself.
+//! One prefix a line, blanks around it and empty lines allowed; an address alone is a /32, or
+//! a /128; host bits are cleared. The reader brings plain text: it unpacks nothing and opens nothing itself.
 
 use std::io::BufRead;
 use std::net::Ipv6Addr;
-use wire::Ipv4Prefix;
+use wire::{Ipv4Prefix, Ipv6Prefix};
 
 /// What a prefix list held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrefixList {
     /// The IPv4 prefixes, in the list's order, repeated ones included.
     pub ipv4: Vec<Ipv4Prefix>,
-    /// How many IPv6 prefixes were passed over.
-    pub n_ipv6: usize,
+    /// The same of IPv6.
+    pub ipv6: Vec<Ipv6Prefix>,
 }
 
 /// A prefix list could not be read.
@@ -79,8 +79,8 @@ pub fn read(mut reader: impl BufRead) -> Result<PrefixList, ListError> {
         let prefix = prefix.trim();
         if let Ok(prefix) = prefix.parse() {
             list.ipv4.push(prefix);
-        } else if is_ipv6(prefix) {
-            list.n_ipv6 += 1;
+        } else if let Some(prefix) = ipv6(prefix) {
+            list.ipv6.push(prefix);
         } else if !prefix.is_empty() {
             return Err(fail(Reason::NotAPrefix(prefix.chars().take(64).collect())));
         }
@@ -88,10 +88,11 @@ pub fn read(mut reader: impl BufRead) -> Result<PrefixList, ListError> {
     Ok(list)
 }
 
-fn is_ipv6(text: &str) -> bool {
+fn ipv6(text: &str) -> Option<Ipv6Prefix> {
     let (addr, len) = text.split_once('/').unwrap_or((text, "128"));
     let digits = len.len() <= 3 && len.bytes().all(|b| b.is_ascii_digit());
-    digits && len.parse().is_ok_and(|len: u8| len <= 128) && addr.parse::<Ipv6Addr>().is_ok()
+    let len = len.parse().ok().filter(|&len: &u8| digits && len <= 128)?;
+    Some(Ipv6Prefix::new(addr.parse::<Ipv6Addr>().ok()?.into(), len))
 }
 
 #[cfg(test)]
@@ -99,13 +100,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_prefixes_and_passes_over_ipv6() {
+    fn reads_prefixes_of_both_families() {
         let text =
             "# a list\n\n1.0.0.0/24\n  10.0.0.1/8\t# host bits\r\n2001:200::/32\n::1\n9.9.9.9";
         let list = read(text.as_bytes()).unwrap();
         let shown: Vec<String> = list.ipv4.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["1.0.0.0/24", "10.0.0.0/8", "9.9.9.9/32"]);
-        assert_eq!(list.n_ipv6, 2);
+        let shown: Vec<String> = list.ipv6.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["2001:200::/32", "::1/128"]);
         assert_eq!(read("".as_bytes()).unwrap(), PrefixList::default());
     }
 

@@ -18,11 +18,11 @@ use wire::{MacAddr, Moment};
 
 /// A neighbour as somebody else knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FedNeighbour {
+pub struct FedNeighbour<A = u32> {
     /// Where it is.
     pub interface: InterfaceId,
     /// Its address.
-    pub address: u32,
+    pub address: A,
     /// Its MAC address.
     pub mac: MacAddr,
     /// Whether it answered lately, or was typed there.
@@ -30,15 +30,15 @@ pub struct FedNeighbour {
 }
 
 /// A frame that waited, and where it can go now.
-pub(crate) type Freed = (InterfaceId, u32, Waiting);
+pub(crate) type Freed<A> = (InterfaceId, A, Waiting);
 
-impl Neighbours {
+impl<A: Family> Neighbours<A> {
     /// Takes over all that somebody else knows now. Returns the frames that waited for one of them.
     pub(crate) fn feed(
         &mut self,
         now: Moment,
-        fed: impl IntoIterator<Item = FedNeighbour>,
-    ) -> Vec<Freed> {
+        fed: impl IntoIterator<Item = FedNeighbour<A>>,
+    ) -> Vec<Freed<A>> {
         self.round = self.round.wrapping_add(1);
         let mut freed = Vec::new();
         for told in fed {
@@ -86,9 +86,7 @@ impl Neighbours {
             }
         }
     }
-}
 
-impl<A: Family> Neighbours<A> {
     /// Notes that ARP has told this address: what the entry was fed, it knows itself now.
     pub(super) fn confirm(&mut self, id: super::NeighbourId, mac: MacAddr) {
         let entry = &mut self.entries[id.index()];

@@ -11,13 +11,17 @@
 //! asked. So what it says is what will happen, dice and token buckets included, as long as nothing
 //! else comes first.
 //!
-//! Missing: **connections of IPv6**, **fragments** and **IP options** as arguments, and **what comes out of tunnels** (there
+//! Missing: **fragments** and **options** as arguments, and **what comes out of tunnels** (there
 //! are none).
 
 // How the next packets travel, tried out.
 mod next;
+// The same of IPv6: the frames of a conversation.
+mod next6;
 // The frame that is asked about.
 mod question;
+// The same of IPv6.
+mod question6;
 // Why not faster, and what to change.
 mod reason;
 // A router to try things on.
@@ -30,15 +34,16 @@ use crate::flow;
 use crate::interface::InterfaceId;
 use crate::router::Router;
 use crate::step::Step;
-use crate::story::Event;
+use crate::story::{Event, Near};
 use crate::tool::picture;
 use config::{
     Call, Command, Display, Group, Job, Progress, Record, Reply, Started, Tree, Unnamed, Value,
 };
 use question::Question;
 use std::fmt::Write;
-use wire::layers::{self, protocol};
-use wire::{FiveTuple, Moment, icmp};
+use trial::Concerned;
+use wire::Moment;
+use wire::layers;
 
 pub use reason::Reason;
 
@@ -197,22 +202,25 @@ impl Router {
         tree: &Tree,
         now: Moment,
     ) -> Result<Explanation, String> {
-        let (tuple, quoted) = tuples(frame);
+        let concerned = Concerned::by(frame);
         let reference = self.reference();
         let quick = |trial: &mut Router| match (port, reference) {
             (InterfaceId::NONE, _) => None,
             (_, true) => Some((Path::Slow, Vec::new())),
             _ => next::carry(trial, now, port, frame),
         };
-        let carried = self.on_trial(now, &tuple, quoted, quick)?;
+        let carried = self.on_trial(now, concerned, quick)?;
         let path = carried.map(|(path, _)| path);
-        self.on_trial(now, &tuple, quoted, |trial| {
+        self.on_trial(now, concerned, |trial| {
             let too_long = || format!("failure: a frame of {} bytes is too long", frame.len());
             let frames = next::enter(trial, port, frame).ok_or_else(too_long)?;
             trial.listen();
             let mut frames = frames;
             for frame in frames.drain() {
                 match port {
+                    InterfaceId::NONE if question6::is_ipv6(trial, &frame) => {
+                        flow::v6::local_out(trial, now, frame, InterfaceId::NONE);
+                    }
                     InterfaceId::NONE => flow::local_out(trial, now, frame),
                     port => flow::physical_in(trial, now, port, frame),
                 }
@@ -267,7 +275,7 @@ struct Outcome {
     ended: Option<Discard>,
     local: bool,
     turned: bool,
-    waits: Option<flow::Hop>,
+    waits: Option<Near>,
     queued: bool,
     held: bool,
 }
@@ -315,11 +323,9 @@ impl Outcome {
         match self {
             Outcome { held: true, .. } => "waits for the rest of its datagram".to_string(),
             Outcome { queued: true, .. } => "waits in its queue".to_string(),
-            Outcome { waits: Some(hop), .. } => format!(
-                "waits for neighbour {} on {}",
-                std::net::Ipv4Addr::from(hop.address),
-                name(hop.interface)
-            ),
+            Outcome { waits: Some(hop), .. } => {
+                format!("waits for neighbour {} on {}", hop.address, name(hop.interface))
+            }
             Outcome { turned: true, out: ports, .. } if !ports.is_empty() => {
                 format!("to the router itself, which answers by {out}")
             }
@@ -337,20 +343,13 @@ impl Outcome {
     }
 }
 
-/// The packet's tuple, and the one whose connection an ICMP error is about.
-fn tuples(frame: &[u8]) -> (FiveTuple, Option<FiveTuple>) {
-    let Ok(layers) = layers::network(frame) else { return Default::default() };
-    let l4 = usize::from(layers.l4);
-    let quoted = frame.get(l4 + icmp::HEADER_LEN..usize::from(layers.l3_end));
-    let quoted = quoted.filter(|_| layers.protocol == protocol::ICMP && l4 != 0);
-    let quoted = quoted.and_then(|quoted| layers::quoted(quoted).ok());
-    (layers.tuple, quoted.map(|quoted| quoted.tuple.reversed()))
-}
-
 /// `udp 10.0.1.1:5->10.0.2.1:6`.
 fn what(frame: &[u8]) -> String {
     match layers::network(frame) {
         Ok(layers) if layers.ether_type == layers::ETHERTYPE_IPV4 => words::tuple(&layers.tuple),
+        Ok(_) if question6::tuple(frame).is_some() => {
+            question6::tuple(frame).map_or(String::new(), |(tuple, _)| words::tuple(&tuple))
+        }
         Ok(layers) => format!("EtherType 0x{:04x}", layers.ether_type),
         Err(malformed) => format!("{malformed:?}, malformed"),
     }

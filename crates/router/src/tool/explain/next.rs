@@ -7,7 +7,7 @@
 //! ```
 
 use super::question::segment;
-use super::{Path, Reason};
+use super::{Path, Reason, next6, question6};
 use crate::fast;
 use crate::interface::InterfaceId;
 use crate::router::Router;
@@ -43,13 +43,16 @@ pub(super) fn carry(
     fast::receive(r, now, port, &mut batch);
     let story = r.listen();
     let after = r.stats.paths;
-    let path = if after.ipv4_fasttrack != before.ipv4_fasttrack {
+    let fasttracked = (after.ipv4_fasttrack, after.ipv6_fasttrack);
+    let path = if fasttracked != (before.ipv4_fasttrack, before.ipv6_fasttrack) {
         Path::Fasttrack
     } else if story.iter().any(|event| matches!(event, Event::At(Step::PhysicalIn))) {
         Path::Slow
     } else if after.replayed != before.replayed {
         Path::Recipe
-    } else if after.ipv4_fast_path != before.ipv4_fast_path {
+    } else if after.ipv4_fast_path != before.ipv4_fast_path
+        || after.ipv6_fast_path != before.ipv6_fast_path
+    {
         Path::FastPath
     } else if after.bridge_fast_path != before.bridge_fast_path {
         Path::BridgeFastPath
@@ -123,7 +126,10 @@ pub(super) fn settle(
                         asked = true;
                     }
                 }
-                _ => others.push((port, frame)),
+                _ => match next6::advertisement(&frame) {
+                    Some(said) => asked |= !asked && carry(r, now, port, &said).is_some(),
+                    None => others.push((port, frame)),
+                },
             }
         }
         if !asked {
@@ -135,6 +141,10 @@ pub(super) fn settle(
 }
 
 fn has_syn(frame: &[u8]) -> bool {
+    if let Some((tuple, upper)) = question6::tuple(frame) {
+        let flags = upper.get(13).copied().unwrap_or(0);
+        return tuple.protocol == protocol::TCP && flags & TcpFlags::SYN.0 != 0;
+    }
     let Ok(layers) = layers::network(frame) else { return false };
     let flags = frame.get(usize::from(layers.l4) + 13).copied().unwrap_or(0);
     layers.protocol == protocol::TCP && layers.l4 != 0 && flags & TcpFlags::SYN.0 != 0
@@ -142,6 +152,9 @@ fn has_syn(frame: &[u8]) -> bool {
 
 /// The frame that answers one the router has sent.
 fn answer(r: &Router, frame: &[u8], syn: bool) -> Option<Vec<u8>> {
+    if question6::tuple(frame).is_some() {
+        return next6::answer(r, frame, syn);
+    }
     let layers = layers::network(frame).ok()?;
     let macs = (MacAddr(*frame.first_chunk()?), MacAddr(*frame.get(6..)?.first_chunk()?));
     let dst_mac = macs.1;
@@ -181,6 +194,9 @@ fn sequence(frame: &[u8], layers: &wire::Layers) -> Option<u32> {
 
 /// The next frame like the first one: a segment goes on where its connection stands.
 fn again(r: &Router, first: &[u8]) -> Option<Vec<u8>> {
+    if question6::tuple(first).is_some() {
+        return next6::again(r, first);
+    }
     let layers = layers::network(first).ok()?;
     if layers.protocol != protocol::TCP || layers.l4 == 0 || !has_syn(first) {
         return Some(first.to_vec());

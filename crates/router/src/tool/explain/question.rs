@@ -7,20 +7,23 @@
 //! What was not said is what is likely: the source a host of the in-interface's network, the MAC
 //! addresses those that hosts and router have, a segment the one that its connection expects next.
 
+use super::question6;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions};
 use crate::interface::InterfaceId;
 use crate::interface::menu::ETHERNET;
 use crate::ip::address;
+use crate::parts::Stacked;
 use crate::program::Kind;
 use crate::router::Router;
 use config::{Call, Property, Type, Value};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use wire::craft::{Body, Frame};
 use wire::icmp::IcmpHeader;
 use wire::layers::protocol;
 use wire::tcp::TcpHeader;
 use wire::{FiveTuple, MacAddr, TcpFlags};
 
+const EITHER: Type = Type::Either(&[Type::Address, Type::Address6]);
 const PORT: Type = Type::Number(0, 65535);
 
 /// The parameters of the command.
@@ -32,8 +35,8 @@ pub(super) static PARAMETERS: [Property; 16] = [
     ),
     Property::new("src-mac", Type::Mac, "Who sends the frame; a host's own if left out."),
     Property::new("dst-mac", Type::Mac, "Whom the frame is for; the router if left out."),
-    Property::new("src-address", Type::Address, "The sender; a neighbour if left out."),
-    Property::new("dst-address", Type::Address, "The destination.").required(),
+    Property::new("src-address", EITHER, "The sender; a neighbour if left out."),
+    Property::new("dst-address", EITHER, "The destination.").required(),
     Property::new(
         "protocol",
         Type::Custom(syntax::read_protocol),
@@ -80,6 +83,13 @@ impl Question {
             }
             _ => InterfaceId::NONE,
         };
+        let of_ipv6 = |name| matches!(call.argument(name), Some(Value::Address6(_)));
+        if of_ipv6("dst-address") {
+            return question6::read(r, call, port);
+        }
+        if of_ipv6("src-address") {
+            return Err("failure: the addresses are of different families".to_string());
+        }
         let Some(dst) = ip(call, "dst-address") else {
             return Err("failure: what is the dst-address?".to_string());
         };
@@ -163,8 +173,8 @@ impl Question {
 }
 
 /// The TCP header: as its connection expects it, if it has one.
-pub(super) fn segment(r: &Router, tuple: FiveTuple, flags: Option<u8>) -> TcpHeader {
-    let known = r.v4.connections.next_segment(&tuple);
+pub(super) fn segment<F: Stacked>(r: &Router, tuple: FiveTuple<F>, flags: Option<u8>) -> TcpHeader {
+    let known = F::connections(r).next_segment(&tuple);
     let flags = flags.unwrap_or(match known {
         Some(_) => TcpFlags::ACK.0,
         None => TcpFlags::SYN.0,
@@ -189,7 +199,7 @@ fn ip(call: &Call, name: &str) -> Option<u32> {
 }
 
 /// The interface as IP sees it: the bridge, for a member port.
-fn seen_as(r: &Router, port: InterfaceId) -> InterfaceId {
+pub(super) fn seen_as(r: &Router, port: InterfaceId) -> InterfaceId {
     match r.program.interface(port).bridge {
         Some(bridge) => r.program.bridge(bridge).interface,
         None => port,
@@ -206,8 +216,21 @@ fn a_host_on(r: &Router, interface: InterfaceId) -> Option<u32> {
 /// The MAC address of a host: what the router knows, else one that nobody has.
 fn mac_of(r: &Router, interface: InterfaceId, address: u32) -> MacAddr {
     const SOMEBODY: MacAddr = MacAddr([0x06, 0, 0, 0, 0, 0x01]);
-    let known = r.v4.neighbours.find(interface, address);
-    known.and_then(|id| r.v4.neighbours.mac(id)).unwrap_or(SOMEBODY)
+    mac_known(r, interface, Ipv4Addr::from(address).into()).unwrap_or(SOMEBODY)
+}
+
+/// The MAC address of a neighbour, as far as the router knows it.
+pub(super) fn mac_known(r: &Router, interface: InterfaceId, address: IpAddr) -> Option<MacAddr> {
+    match address {
+        IpAddr::V4(address) => {
+            let id = r.v4.neighbours.find(interface, address.into())?;
+            r.v4.neighbours.mac(id)
+        }
+        IpAddr::V6(address) => {
+            let id = r.v6.neighbours.find(interface, address.into())?;
+            r.v6.neighbours.mac(id)
+        }
+    }
 }
 
 /// Whom a host behind a port would send the frame to: the destination itself if it is on the same

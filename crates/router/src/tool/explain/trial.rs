@@ -12,27 +12,102 @@
 //! (which neighbour a gateway is) is taken back. What is copied takes as long as the tables are
 //! large: about a millisecond for 25,000 simple queues, 8,192 neighbours and 10,000 rules.
 
+use super::question6;
 use crate::firewall::connection::Connections;
 use crate::flow::Resume;
+use crate::parts::Stacked;
 use crate::router::Router;
 use port::{Frame, Slab};
 use std::time::Duration;
-use wire::{FiveTuple, Moment};
+use wire::layers::{self, protocol};
+use wire::{FiveTuple, Moment, icmp};
 
 /// Frames a trial may have in hand, beside two for each port: floods.
 const FRAMES: usize = 192;
 
+/// The connections that a frame is about, by their tuples: its own, if it is of the family, and the one
+/// that an error in it quotes a packet of.
+#[derive(Clone, Copy, Debug, Default)]
+struct About<A> {
+    own: Option<FiveTuple<A>>,
+    quoted: Option<FiveTuple<A>>,
+}
+
+/// The same of both families.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Concerned {
+    four: About<u32>,
+    six: About<u128>,
+}
+
+impl Concerned {
+    /// Whom a frame concerns.
+    pub(super) fn by(frame: &[u8]) -> Concerned {
+        let six = question6::tuple(frame);
+        let quoted = six.and_then(|(_, upper)| question6::quoted(upper));
+        let (own, quoted) = (six.map(|(tuple, _)| tuple), quoted.map(|tuple| tuple.reversed()));
+        let six = About { own, quoted };
+        let four = match layers::network(frame) {
+            Ok(layers) => {
+                let l4 = usize::from(layers.l4);
+                let quoted = frame.get(l4 + icmp::HEADER_LEN..usize::from(layers.l3_end));
+                let quoted = quoted.filter(|_| layers.protocol == protocol::ICMP && l4 != 0);
+                let quoted = quoted.and_then(|quoted| layers::quoted(quoted).ok());
+                let quoted = quoted.map(|quoted| quoted.tuple.reversed());
+                About { own: Some(layers.tuple), quoted }
+            }
+            Err(_) => About::default(),
+        };
+        Concerned { four, six }
+    }
+}
+
+/// The recipe of a tuple's flow, if it holds.
+fn recipe<F: Stacked>(r: &Router, tuple: Option<FiveTuple<F>>) -> Option<u32> {
+    let tuple = tuple?;
+    let flow = F::connections(r).flows().find(F::hash_of(&tuple), &tuple)?;
+    let flow = F::connections(r).flow(flow);
+    let holds = flow.generation == r.learnt.recipes.generation() && flow.recipe != 0;
+    holds.then_some(flow.recipe)
+}
+
+/// Puts a trial's table in front of the real one; the flow of `own` has the one recipe there is then.
+fn lend<F: Stacked>(
+    real: &mut Router,
+    trial: &mut Router,
+    about: About<F>,
+    others: Vec<FiveTuple<F>>,
+    has_recipe: bool,
+    now: Moment,
+) {
+    let table = std::mem::replace(F::connections_mut(real), Connections::new(0));
+    let tuples: Vec<_> = about.own.into_iter().chain(about.quoted).chain(others).collect();
+    *F::connections_mut(trial) = Connections::in_front_of(table, &tuples, now);
+    let connections = F::connections_mut(trial);
+    if has_recipe
+        && let Some(own) = about.own
+        && let Some(flow) = connections.flows().find(F::hash_of(&own), &own)
+    {
+        connections.flow_mut(flow).recipe = 1;
+    }
+}
+
+fn give_back<F: Stacked>(real: &mut Router, trial: &mut Router) {
+    let lent = std::mem::replace(F::connections_mut(trial), Connections::new(0));
+    if let Some(table) = lent.real() {
+        *F::connections_mut(real) = table;
+    }
+}
+
 impl Router {
-    /// Does something to a trial router that is like this one for packets of `tuple`, and for what
-    /// quotes a packet of `quoted`.
+    /// Does something to a trial router that is like this one for a frame, and all that it is about.
     ///
     /// # Errors
     /// No memory for the trial's frames.
     pub(super) fn on_trial<T>(
         &mut self,
         now: Moment,
-        tuple: &FiveTuple,
-        quoted: Option<FiveTuple>,
+        concerned: Concerned,
         run: impl FnOnce(&mut Router) -> T,
     ) -> Result<T, String> {
         let frames = FRAMES + 2 * self.io.ports.len();
@@ -56,39 +131,32 @@ impl Router {
         trial.rules = self.rules.clone();
         trial.stats.counters = self.stats.counters.zeroed();
         trial.v4.icmp_limit = self.v4.icmp_limit;
+        trial.v6.icmp_limit = self.v6.icmp_limit;
+        trial.v6.neighbours = self.v6.neighbours.trial();
+        trial.services.v6.clone_from(&self.services.v6);
         trial.tools.echoes.clone_from(&self.tools.echoes);
         trial.stats.interface_counts = vec![Default::default(); self.stats.interface_counts.len()];
         // Chores are for routers whose time goes on.
         trial.chores_at = now;
         trial.io.now = now;
 
-        let recipe = self.v4.connections.flows().find(tuple.hash(), tuple).and_then(|flow| {
-            let flow = self.v4.connections.flow(flow);
-            let holds = flow.generation == self.learnt.recipes.generation() && flow.recipe != 0;
-            holds.then_some(flow.recipe)
-        });
-        trial.learnt.recipes = self.learnt.recipes.only(recipe);
+        let Concerned { four, six } = concerned;
+        let of_six = recipe(self, six.own);
+        let of_four = recipe(self, four.own).filter(|_| of_six.is_none());
+        trial.learnt.recipes = self.learnt.recipes.only(of_four.or(of_six));
 
         let outer = self.outer_tuples();
         let leaves = self.v4.routes.leaves().to_vec();
         std::mem::swap(&mut self.v4.routes, &mut trial.v4.routes);
-        let real = std::mem::replace(&mut self.v4.connections, Connections::new(0));
-        let tuples: Vec<FiveTuple> = [*tuple].into_iter().chain(quoted).chain(outer).collect();
-        trial.v4.connections = Connections::in_front_of(real, &tuples, now);
-        if recipe.is_some()
-            && let Some(flow) = trial.v4.connections.flows().find(tuple.hash(), tuple)
-        {
-            trial.v4.connections.flow_mut(flow).recipe = 1;
-        }
+        lend(self, &mut trial, four, outer, of_four.is_some(), now);
+        lend(self, &mut trial, six, Vec::new(), of_six.is_some(), now);
 
         let result = run(&mut trial);
 
         std::mem::swap(&mut self.v4.routes, &mut trial.v4.routes);
         self.v4.routes.restore(leaves);
-        let connections = std::mem::replace(&mut trial.v4.connections, Connections::new(0));
-        if let Some(real) = connections.real() {
-            self.v4.connections = real;
-        }
+        give_back::<u32>(self, &mut trial);
+        give_back::<u128>(self, &mut trial);
         trial.free_all(now);
         Ok(result)
     }
@@ -112,10 +180,13 @@ impl Router {
             frames.extend(outbox.take());
         }
         frames.extend(self.v4.neighbours.take_waiting().map(|waiting| waiting.frame));
+        frames.extend(self.v6.neighbours.take_waiting().map(|waiting| waiting.frame));
         frames.extend(self.queues.take_waiting().flat_map(Resume::frames));
         let end = now + Duration::from_secs(3600);
         frames
             .extend(self.v4.reassembly.expired(end).into_iter().flatten().map(|piece| piece.frame));
+        frames
+            .extend(self.v6.reassembly.expired(end).into_iter().flatten().map(|piece| piece.frame));
         for frame in frames {
             self.io.pool.free(frame);
         }

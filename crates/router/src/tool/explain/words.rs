@@ -6,7 +6,7 @@
 //!                                          1  chain=forward … : drop
 //! ```
 
-use super::{Row, Verdict};
+use super::{Row, Verdict, question};
 use crate::discard::Discard;
 use crate::firewall::connection::FlowId;
 use crate::firewall::mark::{Mark, MarkNames};
@@ -14,20 +14,22 @@ use crate::firewall::menu::{FILTER, NAT};
 use crate::firewall::syntax::protocol_name;
 use crate::firewall::told::{Failed, Has, Met};
 use crate::firewall::{mangle, raw};
-use crate::flow::Hop;
 use crate::interface::InterfaceId;
 use crate::interface::bridge;
+use crate::ip::family::Family;
 use crate::ip::route::Target;
 use crate::ip::rule::Decision as Decided;
+use crate::ipv6::firewall as firewall6;
 use crate::packet::ConnectionState;
+use crate::parts::Stacked;
 use crate::queue::trees::TREE;
 use crate::queue::{Decision, QueueLeafId};
 use crate::router::Router;
 use crate::step::Step;
-use crate::story::{Edit, Event, Made, Table};
+use crate::story::{Edit, Event, Flow, Made, Near, Table};
 use config::{Item, ItemId, Menu, Tree, Value};
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::layers::protocol;
 use wire::{FiveTuple, Moment};
 
@@ -48,7 +50,9 @@ impl<'a> Writer<'a> {
     pub(super) fn new(r: &'a Router, tree: &'a Tree, now: Moment) -> Writer<'a> {
         let (rows, refused) = (Vec::new(), Vec::new());
         let mut numbers = HashMap::new();
-        for menu in [&raw::MENU, &mangle::MENU, &FILTER, &NAT, &bridge::filter::menu::FILTER] {
+        let six = [&firewall6::RAW, &firewall6::MANGLE, &firewall6::FILTER];
+        let four = [&raw::MENU, &mangle::MENU, &FILTER, &NAT, &bridge::filter::menu::FILTER];
+        for menu in four.into_iter().chain(six) {
             // As `print` counts: the dummy rules of FastTrack take the first numbers.
             let ahead = if r.v4.connections.fasttracked() > 0 { dummies(menu) } else { 0 };
             let items = tree.items(menu.path).iter().enumerate();
@@ -122,27 +126,14 @@ impl<'a> Writer<'a> {
                 let name = r.program.books.marks.routing.name(*table);
                 let within = name.map(|name| format!(" of table {name}")).unwrap_or_default();
                 let prefix = format!("{}{within}", prefix.unwrap_or_default());
-                self.text(&match r.v4.routes.target(*leaf) {
-                    None => format!("no route to {}", Ipv4Addr::from(*dst)),
-                    Some(Target::Local) => {
-                        format!("{} is an address of the router itself", Ipv4Addr::from(*dst))
-                    }
-                    Some(Target::Broadcast) => {
-                        format!("{} is a broadcast address here", Ipv4Addr::from(*dst))
-                    }
-                    Some(Target::Connected(interface)) => {
-                        format!("{prefix}, connected by {}", self.name(*interface))
-                    }
-                    Some(Target::Gateways(ways)) if ways.len() > 1 => {
-                        format!("{prefix}, one of {} gateways (ECMP)", ways.len())
-                    }
-                    Some(Target::Gateways(_)) => prefix,
-                    Some(Target::Blackhole) => format!("{prefix}, type=blackhole"),
-                    Some(Target::Unreachable) => format!("{prefix}, type=unreachable"),
-                    Some(Target::Prohibit) => format!("{prefix}, type=prohibit"),
-                    Some(Target::Martian) => format!("{prefix}, which is never forwarded"),
-                    Some(Target::Multicast) => format!("{prefix}, multicast"),
-                })
+                self.routed(Ipv4Addr::from(*dst).into(), prefix, r.v4.routes.target(*leaf));
+            }
+            Event::Routed6 { dst, way } => {
+                let routes = &r.program.v6.routes;
+                let prefix =
+                    way.and_then(|way| routes.prefix(way)).map(|prefix| prefix.to_string());
+                let target = way.and_then(|way| routes.target(way));
+                self.routed(Ipv6Addr::from(*dst).into(), prefix.unwrap_or_default(), target);
             }
             Event::NextHop(hop) => {
                 if !self.rows.last().is_some_and(|row| row.text.contains("connected")) {
@@ -169,8 +160,7 @@ impl<'a> Writer<'a> {
                 self.note(Verdict::Passes, text);
             }
             Event::Neighbour(hop) => {
-                let known = r.v4.neighbours.find(hop.interface, hop.address);
-                let mac = known.and_then(|id| r.v4.neighbours.mac(id)).unwrap_or_default();
+                let mac = question::mac_known(r, hop.interface, hop.address).unwrap_or_default();
                 self.note(Verdict::Passes, format!("neighbour {} is {mac}", self.hop(*hop)));
             }
             Event::Waits { hop, asked } => {
@@ -194,10 +184,23 @@ impl<'a> Writer<'a> {
             Event::Makes(made) => {
                 let text = match made {
                     Made::ArpRequest { interface, address } => {
-                        let hop = Hop { interface: *interface, address: *address };
+                        let address = Ipv4Addr::from(*address).into();
+                        let hop = Near { interface: *interface, address };
                         format!("makes an ARP request: who has {}?", self.hop(hop))
                     }
                     Made::ArpReply => "makes an ARP reply".to_string(),
+                    Made::Solicitation { interface, address } => {
+                        let address = Ipv6Addr::from(*address).into();
+                        let hop = Near { interface: *interface, address };
+                        format!("makes a neighbour solicitation: who has {}?", self.hop(hop))
+                    }
+                    Made::Advertisement => "makes a neighbour advertisement".to_string(),
+                    Made::Icmp6Error { kind, code } => {
+                        format!(
+                            "makes an ICMPv6 error, type {kind} code {code} ({})",
+                            icmp6(*kind, *code)
+                        )
+                    }
                     Made::IcmpError { kind, code } => {
                         format!(
                             "makes an ICMP error, type {kind} code {code} ({})",
@@ -270,6 +273,9 @@ impl<'a> Writer<'a> {
             Table::Mangle => &mangle::MENU,
             Table::Filter => &FILTER,
             Table::Nat => &NAT,
+            Table::Raw6 => &firewall6::RAW,
+            Table::Mangle6 => &firewall6::MANGLE,
+            Table::Filter6 => &firewall6::FILTER,
         };
         let mut open = true;
         for met in met {
@@ -282,7 +288,12 @@ impl<'a> Writer<'a> {
                     open = match action.as_str() {
                         "accept" | "drop" | "reject" => false,
                         "jump" | "return" | "passthrough" | "log" | "fasttrack-connection" => true,
-                        _ => matches!(table, Table::Raw | Table::Mangle) && !ends,
+                        _ => {
+                            matches!(
+                                table,
+                                Table::Raw | Table::Mangle | Table::Raw6 | Table::Mangle6
+                            ) && !ends
+                        }
                     };
                     match text(item, "jump-target").filter(|_| action == "jump") {
                         Some(target) => format!("matches, jump to {target}"),
@@ -331,7 +342,7 @@ impl<'a> Writer<'a> {
         format!("{property} is {}", names.name(mark).unwrap_or(Mark::NO_MARK))
     }
 
-    fn tracked(&mut self, state: ConnectionState, flow: Option<FlowId>, related: Option<FlowId>) {
+    fn tracked(&mut self, state: ConnectionState, flow: Option<Flow>, related: Option<Flow>) {
         let word = ConnectionState::WORDS[state as usize];
         let about = match (flow.or(related), state) {
             (Some(flow), _) => self.connection(flow),
@@ -342,15 +353,20 @@ impl<'a> Writer<'a> {
     }
 
     /// `connection udp 10.0.1.1:1000->10.0.2.1:2000, flags SAC`.
-    fn connection(&self, flow: FlowId) -> String {
-        let Some(entry) =
-            self.r.v4.connections.entry(self.r.v4.connections.flow(flow).connection, self.now)
-        else {
-            return "a connection".to_string();
+    fn connection(&self, flow: Flow) -> String {
+        let told = match flow.of_ipv6 {
+            true => self.connection_of::<u128>(flow.id),
+            false => self.connection_of::<u32>(flow.id),
         };
+        told.unwrap_or_else(|| "a connection".to_string())
+    }
+
+    fn connection_of<F: Stacked>(&self, flow: FlowId) -> Option<String> {
+        let connections = F::connections(self.r);
+        let entry = connections.entry(connections.flow(flow).connection, self.now)?;
         let tcp =
             entry.tcp_state.map_or(String::new(), |tcp| format!(", tcp-state {}", tcp.name()));
-        format!("connection {}, flags {}{tcp}", tuple(&entry.original), entry.flags)
+        Some(format!("connection {}, flags {}{tcp}", tuple(&entry.original), entry.flags))
     }
 
     /// A queue has the packet, or lets it pass.
@@ -391,8 +407,30 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn hop(&self, hop: Hop) -> String {
-        format!("{} on {}", Ipv4Addr::from(hop.address), self.name(hop.interface))
+    fn hop(&self, hop: Near) -> String {
+        format!("{} on {}", hop.address, self.name(hop.interface))
+    }
+
+    /// Where the route to an address leads.
+    fn routed<A>(&mut self, dst: IpAddr, prefix: String, target: Option<&Target<A>>) {
+        let text = match target {
+            None => format!("no route to {dst}"),
+            Some(Target::Local) => format!("{dst} is an address of the router itself"),
+            Some(Target::Broadcast) => format!("{dst} is a broadcast address here"),
+            Some(Target::Connected(interface)) => {
+                format!("{prefix}, connected by {}", self.name(*interface))
+            }
+            Some(Target::Gateways(ways)) if ways.len() > 1 => {
+                format!("{prefix}, one of {} gateways (ECMP)", ways.len())
+            }
+            Some(Target::Gateways(_)) => prefix,
+            Some(Target::Blackhole) => format!("{prefix}, type=blackhole"),
+            Some(Target::Unreachable) => format!("{prefix}, type=unreachable"),
+            Some(Target::Prohibit) => format!("{prefix}, type=prohibit"),
+            Some(Target::Martian) => format!("{prefix}, which is never forwarded"),
+            Some(Target::Multicast) => format!("{prefix}, multicast"),
+        };
+        self.text(&text);
     }
 
     fn name(&self, id: InterfaceId) -> &'a str {
@@ -455,12 +493,26 @@ fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
 }
 
 /// `udp 10.0.1.1:1000->10.0.2.1:2000`.
-pub(super) fn tuple(tuple: &FiveTuple) -> String {
+pub(super) fn tuple<A: Family>(tuple: &FiveTuple<A>) -> String {
     let FiveTuple { src, dst, src_port, dst_port, protocol } = *tuple;
-    let (src, dst, name) = (Ipv4Addr::from(src), Ipv4Addr::from(dst), protocol_name(protocol));
-    match protocol {
-        protocol::TCP | protocol::UDP => format!("{name} {src}:{src_port}->{dst}:{dst_port}"),
-        _ => format!("{name} {src}->{dst}"),
+    let has_ports = matches!(protocol, protocol::TCP | protocol::UDP);
+    let side = |address: A, port| address.written(has_ports.then_some(port));
+    format!("{} {}->{}", protocol_name(protocol), side(src, src_port), side(dst, dst_port))
+}
+
+/// What an ICMPv6 error says (RFC 4443 §3).
+fn icmp6(kind: u8, code: u8) -> &'static str {
+    match (kind, code) {
+        (1, 0) => "no route to destination",
+        (1, 1) => "administratively prohibited",
+        (1, 2) => "beyond scope of source address",
+        (1, 3) => "address unreachable",
+        (1, 4) => "port unreachable",
+        (2, _) => "packet too big",
+        (3, 0) => "hop limit exceeded",
+        (3, 1) => "reassembly time exceeded",
+        (4, _) => "parameter problem",
+        _ => "error",
     }
 }
 

@@ -1,7 +1,9 @@
 //! The property tables of `/tool sniffer` and its commands.
 
 use super::quick;
-use crate::tool::sight::{ADDRESSES, ADDRESSES6, INTERFACES, MAC_PROTOCOLS, MACS, PORTS, PROTOCOLS, VLANS};
+use crate::tool::sight::{
+    ADDRESSES, ADDRESSES6, INTERFACES, MAC_PROTOCOLS, MACS, PORTS, PROTOCOLS, VLANS,
+};
 use config::{Command, Display, Menu, MenuKind, Property, Type, Unnamed, Value};
 
 /// `/tool sniffer`.

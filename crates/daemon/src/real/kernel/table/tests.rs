@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::linux::netlink::Link;
+use std::net::Ipv4Addr;
 use wire::MacAddr;
 
 const ONE: InterfaceId = InterfaceId(1);
@@ -248,7 +249,7 @@ fn neighbours_are_those_behind_our_ports() {
     let mut table = table();
     let mac = Some(MacAddr([2, 0, 0, 0, 0, 7]));
     let neighbour = |interface, last, mac| {
-        let address = Ipv4Addr::new(10, 0, 0, last);
+        let address = Ipv4Addr::new(10, 0, 0, last).into();
         Neighbour { interface, address, mac, permanent: false, sure: last != 3 }
     };
     let told = [
@@ -260,7 +261,7 @@ fn neighbours_are_those_behind_our_ports() {
     ];
     let have = |table: &Table| {
         let mut have: Vec<_> =
-            table.neighbours().iter().map(|n| (n.interface, n.address & 255, n.sure)).collect();
+            table.neighbours().0.iter().map(|n| (n.interface, n.address & 255, n.sure)).collect();
         have.sort_unstable();
         have
     };
