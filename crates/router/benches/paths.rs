@@ -513,6 +513,7 @@ fn outer(menu: &str, inner: &[u8]) -> Vec<u8> {
     let (src_mac, dst_mac) = (MacAddr([6, 0, 0, 0, 0, 2]), own_mac(2));
     craft::Frame { src_mac, dst_mac, src, dst, body, payload: &payload, ..Default::default() }
         .build()
+}
 
 /// IPv6: frames of 66 bytes, the shortest that carry UDP (62 and the FCS), which IPv4's rows fill to 64.
 fn ipv6(c: &mut Criterion) {

@@ -44,8 +44,7 @@ fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<
     let layers = layers::network(frame_inside).unwrap_or_default();
     let in_pieces = layers.fragment
         || layers.ether_type == layers::ETHERTYPE_IPV6
-            && frame_inside.get(usize::from(layers.l3) + 6)
-                == Some(&wire::ipv6::header::FRAGMENT);
+            && frame_inside.get(usize::from(layers.l3) + 6) == Some(&wire::ipv6::header::FRAGMENT);
     // Nor are packets that wait for an answer of ARP or of neighbour discovery.
     let is_discovery = match layers.ether_type {
         layers::ETHERTYPE_IPV6 => {
