@@ -45,7 +45,7 @@ impl Concerned {
     pub(super) fn by(frame: &[u8]) -> Concerned {
         let six = question6::tuple(frame);
         let quoted = six.and_then(|(_, upper)| question6::quoted(upper));
-        let (own, quoted) = (six.map(|(tuple, _)| tuple), quoted.map(|tuple| tuple.reversed()));
+        let (own, quoted) = (six.map(|(tuple, _)| tuple), quoted.map(FiveTuple::reversed));
         let six = About { own, quoted };
         let four = match layers::network(frame) {
             Ok(layers) => {
