@@ -11,7 +11,7 @@
 use crate::node;
 use config::interpreter::Interpreter;
 use config::survey::{self, Tried, Verdict};
-use config::{Error, Factory, Item, Menu, Status, Tree};
+use config::{Error, Factory, Item, Menu, Status, Tree, Value};
 use port::{Capabilities, Slab};
 use router::{PortInfo, Router};
 use serde::Serialize;
@@ -92,6 +92,10 @@ struct Paper;
 impl Status for Paper {
     fn check(&self, menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
         node::check(menu, item, tree).unwrap_or(Ok(()))
+    }
+
+    fn factory(&self, menu: &Menu) -> Vec<BTreeMap<&'static str, Value>> {
+        router::status::factory(menu)
     }
 }
 

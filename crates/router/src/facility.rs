@@ -23,6 +23,7 @@ use config::{Call, Command, Display, Item, ItemId, Menu, Reply, Started, Tree, U
 use interface::bridge;
 use ip::dhcp::facilities as dhcp;
 use ip::dns::facilities as dns;
+use std::collections::BTreeMap;
 use wire::Moment;
 
 /// A menu, and all that is done with it.
@@ -295,6 +296,11 @@ impl Router {
 /// RouterOS's words.
 pub fn check(menu: &Menu, item: &Item, tree: &Tree) -> Result<(), String> {
     (Facility::find(menu.path).check)(item, tree)
+}
+
+/// [`Status::factory`](config::Status::factory) of the router's menus.
+pub fn factory(menu: &Menu) -> Vec<BTreeMap<&'static str, Value>> {
+    (Facility::find(menu.path).factory)()
 }
 
 /// How many menus there are, or commands.

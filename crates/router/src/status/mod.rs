@@ -18,7 +18,7 @@ pub(crate) mod discard;
 // Numbers for the items the router made itself.
 mod rows;
 
-pub use crate::facility::check;
+pub use crate::facility::{check, factory};
 pub(crate) use rows::{BY_PLACE, Numbers, Page, Values, behind, dynamic, numbered, one_behind};
 
 use crate::facility::{Facility, Rows};
@@ -101,7 +101,7 @@ impl config::Status for RouterStatus<'_> {
     }
 
     fn factory(&self, menu: &Menu) -> Vec<BTreeMap<&'static str, Value>> {
-        (Facility::find(menu.path).factory)()
+        factory(menu)
     }
 
     fn banner(&self) -> Vec<String> {
