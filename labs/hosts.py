@@ -12,6 +12,9 @@
     hosts.py load SECONDS ADDRESS,ADDRESS…:PORT:MBIT/S …   UDP: sends each address the same
     hosts.py shares SECONDS NAME=ADDRESS … PORT …   UDP: each port's share of what comes, as JSON
     hosts.py pinged SECONDS ADDRESS    how long answers take, in ms, as JSON
+    hosts.py ftp OWN ROOT              vsftpd there: everybody may read and write
+    hosts.py sip-answer OWN PORT       a telephone: takes a call, says what the caller is, talks and listens
+    hosts.py sip-call OWN PORT HOST    another: calls it (its port is 5060)
 """
 
 import asyncio
@@ -23,6 +26,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 # As many connections as the system lets us have.
@@ -236,6 +240,127 @@ def pinged(seconds, address):
     print(json.dumps({**shown, "answers": len(times)}), flush=True)
 
 
+def ftp(own, root):
+    """One that knows neither translations nor who asks: what it says is what routers have to mend."""
+    settings = {
+        "listen": "YES",
+        "listen_address": own,
+        "anonymous_enable": "YES",
+        "anon_root": root,
+        "write_enable": "YES",
+        "anon_upload_enable": "YES",
+        "allow_writeable_chroot": "YES",
+        "no_anon_password": "YES",
+        "run_as_launching_user": "YES",
+        "secure_chroot_dir": root,
+        "seccomp_sandbox": "NO",
+        "connect_from_port_20": "YES",
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+        file.writelines("%s=%s\n" % setting for setting in settings.items())
+        file.flush()
+        server = subprocess.Popen(["vsftpd", file.name])
+        until_it_listens(own, 21)
+    server.wait()
+
+
+def until_it_listens(host, port):
+    for _ in range(200):
+        try:
+            socket.create_connection((host, port), timeout=1).close()
+            return print("ready", flush=True)
+        except OSError:
+            time.sleep(0.05)
+    sys.exit("nobody listens")
+
+
+class Telephone:
+    """What two ends of a call have in common: SIP and voice by UDP, and nothing heard of NAT."""
+
+    def __init__(self, own, port, voice):
+        self.own, self.port, self.voice_port = own, int(port), voice
+        self.sip = self.bound(self.port)
+        self.voice = self.bound(voice)
+
+    def bound(self, port):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.bind((self.own, port))
+        sock.settimeout(20)
+        return sock
+
+    def message(self, first, number, method, body=True):
+        sdp = [
+            "v=0",
+            "o=- 1 1 IN IP4 " + self.own,
+            "s=-",
+            "c=IN IP4 " + self.own,
+            "t=0 0",
+            "m=audio %d RTP/AVP 0" % self.voice_port,
+        ]
+        sdp = "\r\n".join(sdp) + "\r\n" if body else ""
+        place = "%s:%d" % (self.own, self.port)
+        lines = [
+            first,
+            "Via: SIP/2.0/UDP %s;branch=z9hG4bK%d" % (place, number),
+            "From: <sip:caller@example.com>;tag=1",
+            "To: <sip:called@example.com>;tag=2",
+            "Call-ID: 1@example.com",
+            "CSeq: %d %s" % (number, method),
+            "Contact: <sip:phone@%s>" % place,
+            "Content-Type: application/sdp",
+            "Content-Length: %d" % len(sdp),
+        ]
+        return ("\r\n".join(lines) + "\r\n\r\n" + sdp).encode()
+
+    @staticmethod
+    def read(message):
+        """Who it says it is, and where its voice is."""
+        lines = message.decode().split("\r\n")
+        after = lambda begins: next((line[len(begins):] for line in lines if line.startswith(begins)), "")
+        return after("Contact: "), (after("c=IN IP4 "), int((after("m=audio ") or "0").split()[0]))
+
+    def talk(self, to, text):
+        """Says something until the other end is heard."""
+        self.voice.settimeout(0.2)
+        for _ in range(100):
+            self.voice.sendto(text, to)
+            try:
+                heard, came = self.voice.recvfrom(2048)
+            except TimeoutError:
+                continue
+            self.voice.sendto(text, to)
+            return "%s from %s" % (heard.decode(), "%s:%d" % came)
+        sys.exit("nothing is heard")
+
+
+def sip_answer(own, port):
+    phone = Telephone(own, port, 7078)
+    print("ready", flush=True)
+    invite, caller = phone.sip.recvfrom(4096)
+    contact, voice = phone.read(invite)
+    print("call from", contact, "voice at %s:%d" % voice, flush=True)
+    phone.sip.sendto(phone.message("SIP/2.0 200 OK", 1, "INVITE"), caller)
+    while not phone.sip.recv(4096).startswith(b"ACK"):
+        pass
+    print("heard", phone.talk(voice, b"the called"), flush=True)
+    while not phone.sip.recv(4096).startswith(b"BYE"):
+        pass
+    phone.sip.sendto(phone.message("SIP/2.0 200 OK", 2, "BYE", False), caller)
+
+
+def sip_call(own, port, host):
+    phone = Telephone(own, port, 9000)
+    to = (host, 5060)
+    phone.sip.sendto(phone.message("INVITE sip:called@%s SIP/2.0" % host, 1, "INVITE"), to)
+    answer = phone.sip.recv(4096)
+    contact, voice = phone.read(answer)
+    print("answered by", contact, "voice at %s:%d" % voice, flush=True)
+    phone.sip.sendto(phone.message("ACK sip:called@%s SIP/2.0" % host, 1, "ACK", False), to)
+    print("heard", phone.talk(voice, b"the caller"), flush=True)
+    phone.sip.sendto(phone.message("BYE sip:called@%s SIP/2.0" % host, 2, "BYE", False), to)
+    print(phone.sip.recv(4096).split(b"\r\n")[0].decode(), flush=True)
+
+
 def main(what, *arguments):
     match what:
         case "web":
@@ -260,6 +385,12 @@ def main(what, *arguments):
             shares(*arguments)
         case "pinged":
             pinged(*arguments)
+        case "ftp":
+            ftp(*arguments)
+        case "sip-answer":
+            sip_answer(*arguments)
+        case "sip-call":
+            sip_call(*arguments)
         case _:
             sys.exit(__doc__)
 

@@ -13,7 +13,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/interface pptp-client, /interface pptp-server", "PPP in GRE, agreed upon by TCP"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
-    ("/ip route vrf", "routers within the router"),
     ("/ipv6 dhcp-relay", "DHCPv6 from elsewhere"),
     ("/ipv6 firewall nat", "NAT of IPv6"),
     ("/mpls", "MPLS"),

@@ -144,3 +144,11 @@ fn a_triangle_with_a_linux_bridge_is_a_tree() {
     }
     check("spanning-tree.yaml", &[]);
 }
+
+/// FTP, TFTP and SIP through NAT both ways, by real clients and servers.
+#[test]
+fn helpers_carry_programs_through_nat() {
+    if can_have_hosts(&["ip", "curl", "busybox", "vsftpd", "dnsmasq", "python3", "sha256sum"]) {
+        check("helpers.yaml", &[]);
+    }
+}

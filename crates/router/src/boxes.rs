@@ -59,6 +59,7 @@ impl Router {
             out_interface: InterfaceId::NONE,
             out_port: InterfaceId::NONE,
             bound: InterfaceId::NONE,
+            vrf: Mark::NONE,
             connection_state: ConnectionState::Untracked,
             flow: None,
             new: None,
@@ -223,6 +224,7 @@ impl Router {
             },
             ingress_priority: p.ingress_priority,
             routes: &self.v4.routes,
+            vrf: p.vrf,
         };
         let mut books = rule::Books {
             now,
@@ -287,9 +289,10 @@ impl Router {
         }
     }
 
-    /// Whether `address` is a broadcast address here.
-    pub(crate) fn is_broadcast(&self, address: u32) -> bool {
-        let target = self.v4.routes.target(self.v4.routes.lookup(address));
+    /// Whether a packet goes to a broadcast address.
+    pub(crate) fn is_broadcast(&self, p: &Packet) -> bool {
+        let routes = &self.v4.routes;
+        let target = routes.target(routes.lookup_in(p.vrf, p.layers.tuple.dst));
         matches!(target, Some(Target::Broadcast))
     }
 
@@ -302,7 +305,7 @@ impl Router {
 
     /// The address an ICMP error about this packet comes from.
     pub(crate) fn answer_source(&self, p: &Packet) -> Option<u32> {
-        if self.program.is_local(p.layers.tuple.dst) {
+        if self.program.is_local_in(p.vrf, p.layers.tuple.dst) {
             return Some(p.layers.tuple.dst);
         }
         address::source(&self.program.addresses, p.in_interface, p.layers.tuple.src)

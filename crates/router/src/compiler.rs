@@ -365,6 +365,13 @@ impl<'a> Compiling<'a> {
         self.last.map(|last| &last.tree)
     }
 
+    /// The configuration before, if all that this facility is compiled of beside its own menus is as it
+    /// was then.
+    pub(crate) fn before(&self, facility: &Facility) -> Option<&'a Tree> {
+        let same = facility.after.iter().all(|other| !self.has_compiled(other));
+        self.last_tree().filter(|_| same)
+    }
+
     /// Whether the facility was compiled anew.
     pub(crate) fn has_compiled(&self, facility: &Facility) -> bool {
         self.compiled.iter().any(|compiled| compiled.is(facility))

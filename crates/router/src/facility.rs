@@ -119,6 +119,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &bridge::filter::menu::NAT_FACILITY,
     &bridge::facilities::HOST,
     &ip::facilities::SETTINGS,
+    &ip::vrf::FACILITY,
     &ip::facilities::ADDRESS,
     &ip::facilities::ARP,
     &ip::facilities::ROUTE,

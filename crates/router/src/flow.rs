@@ -25,10 +25,10 @@ mod help;
 mod leave;
 // LOCAL IN and LOCAL OUT.
 mod local;
-// The MANGLE and RAW boxes.
+// The MANGLE, RAW and FILTER boxes, copies.
 mod mangle;
-// The FILTER boxes.
 mod rules;
+mod sniff;
 // What becomes due between packets.
 mod port_queue;
 pub(crate) mod timers;
@@ -419,6 +419,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     if !checksum::is_ok(r.ip_header(&p)) {
         return r.discard(p, Discard::BadHeaderChecksum);
     }
+    p.vrf = r.program.vrfs.of(p.in_interface);
     if let Some(why) = checks::bad_source(r, &p) {
         return r.discard(p, why);
     }

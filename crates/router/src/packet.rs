@@ -107,8 +107,10 @@ pub struct View<'a> {
     pub connection: Whole<'a>,
     /// `ingress-priority`: that of the tag it came with; `None` if it came without.
     pub ingress_priority: Option<u8>,
-    /// The main routing table, which says what kind of address an address is.
+    /// The routing tables, which say what kind of address an address is,
     pub routes: &'a Routes,
+    /// and of them the one that is asked: main, or its VRF's.
+    pub vrf: Mark,
 }
 
 impl View<'_> {
@@ -191,6 +193,8 @@ pub(crate) struct Packet {
     pub(crate) out_port: InterfaceId,
     /// Of the router's own: the interface it must leave by, whatever the routes; else `NONE`.
     pub(crate) bound: InterfaceId,
+    /// The VRF it is in, by its table.
+    pub(crate) vrf: Mark,
     /// What connection tracking made of it.
     pub(crate) connection_state: ConnectionState,
     /// Its flow, if connection tracking knows it.

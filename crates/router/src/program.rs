@@ -39,6 +39,7 @@ use crate::ip::gateway::{Gateway, Gateways};
 use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
 use crate::ip::settings::{ReversePath, Settings};
+use crate::ip::vrf::Vrfs;
 use crate::ipv6;
 use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
@@ -276,6 +277,8 @@ pub struct Program {
     pub(crate) dns: Arc<dns::resolver::Settings>,
     /// `/system`.
     pub(crate) system: crate::system::Settings,
+    /// `/ip route vrf`.
+    pub(crate) vrfs: Arc<Vrfs>,
     /// `/ip route rule`.
     pub(crate) route_rules: Arc<[route_rule::Rule]>,
     /// `/ip firewall address-list`.
@@ -352,6 +355,7 @@ impl Program {
             pools: Arc::default(),
             dhcp: Arc::default(),
             dns: Arc::default(),
+            vrfs: Arc::default(),
             route_rules: Arc::default(),
             raw: Arc::new(raw),
             mangle: Arc::new(mangle),
@@ -453,7 +457,8 @@ impl Program {
             Enabled::Auto => rules,
         };
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
-        let no_rules = no_rules && self.route_rules.is_empty() && !clamps;
+        let one_table = self.route_rules.is_empty() && self.vrfs.is_empty();
+        let no_rules = no_rules && one_table && !clamps;
         let nothing = !self.tracking && no_rules && !self.has_queues();
         let any_source = self.settings.reverse_path == ReversePath::No;
         self.stateless = nothing && self.settings.ip_forward && any_source;
@@ -467,6 +472,7 @@ impl Program {
             (self.tracking, "connection tracking is active", &[IPV4]),
             (!self.tracking, "connection tracking is not active", &[FASTTRACK]),
             (!self.queues.is_empty(), "there are simple queues", &[IPV4]),
+            (!self.vrfs.is_empty(), "there are VRFs in /ip route vrf", &[IPV4]),
             (self.trees.has_global(), "there is a queue tree with parent=global", &[IPV4]),
             (
                 !self.bridge_filter.is_empty(),
@@ -608,5 +614,17 @@ impl Program {
     /// Whether `address` is one of the router's own.
     pub fn is_local(&self, address: u32) -> bool {
         self.addresses.iter().any(|own| own.address == address)
+    }
+
+    /// The same in a VRF.
+    pub(crate) fn is_local_in(&self, vrf: Mark, address: u32) -> bool {
+        let mut own = self.addresses.iter().filter(|own| own.address == address);
+        own.any(|own| self.vrfs.of(own.interface) == vrf)
+    }
+
+    /// The VRF that packets from an address of the router's own belong to.
+    pub(crate) fn vrf_of_own(&self, address: u32) -> Mark {
+        let own = self.addresses.iter().find(|own| own.address == address);
+        own.map_or(Mark::NONE, |own| self.vrfs.of(own.interface))
     }
 }

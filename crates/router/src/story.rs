@@ -75,6 +75,8 @@ pub(crate) enum Made {
     TcpHold,
     Dhcp,
     Dns,
+    /// A copy of the packet, for whoever watches.
+    Copy,
 }
 
 /// A neighbour of either family.

@@ -553,6 +553,7 @@ fn walk(
         connection: Whole::default(),
         ingress_priority: None,
         routes: &r.v4.routes,
+        vrf: Default::default(),
     };
     let mut books = Books {
         now,

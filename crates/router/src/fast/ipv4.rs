@@ -11,6 +11,7 @@ use super::common::{
 use super::passed::Passed;
 use super::{Left, decrement_ttl, ipv6, put_header};
 use crate::counter::Count;
+use crate::firewall::mark::Mark;
 use crate::flow::{self, is_martian_source, is_own_source};
 use crate::interface::InterfaceId;
 use crate::interface::rewrite::Rewrite;
@@ -275,7 +276,7 @@ pub(super) fn plain_destination(
         && (20..=frame.len() - l3).contains(&total)
         && ip[8] > 1
         && !is_martian_source(src)
-        && !(own.may_have(src) && is_own_source(r, src))
+        && !(own.may_have(src) && is_own_source(r, src, Mark::NONE))
         && checksum::ipv4_header_ok(ip);
     if plain { u32::from_be_bytes([ip[16], ip[17], ip[18], ip[19]]) } else { 0 }
 }

@@ -16,6 +16,7 @@
 //! and whatever remembers or counts sees exactly the packets that it sees in a walk rule by rule.
 
 use super::gate::{FIELDS, Facts, Gate};
+use std::sync::Arc;
 
 /// Fewer rules than this are quicker asked one by one.
 pub(crate) const FEW: usize = 96;
@@ -30,7 +31,7 @@ const BITS: usize = u64::BITS as usize;
 #[derive(Clone, Debug)]
 pub(crate) struct Classes {
     /// Of the fields that any rule looks at.
-    fields: Vec<Field>,
+    fields: Vec<Arc<Field>>,
 }
 
 /// The classes of one field.
@@ -60,7 +61,30 @@ impl Classes {
         if gates.len() < FEW {
             return None;
         }
-        let fields = (0..FIELDS).filter_map(|at| Field::of(at, gates)).collect::<Vec<_>>();
+        let fields = (0..FIELDS).filter_map(|at| Field::of(at, gates)).map(Arc::new);
+        let fields: Vec<_> = fields.collect();
+        (!fields.is_empty()).then_some(Classes { fields })
+    }
+
+    /// Of these gates, as [`of`](Self::of) makes them, where these classes are of `old`: a field at which
+    /// all gates look as before stays.
+    pub(crate) fn patched(&self, old: &[Gate], gates: &[Gate]) -> Option<Classes> {
+        if old.len() != gates.len() {
+            return Classes::of(gates);
+        }
+        let both = || old.iter().zip(gates).filter(|(old, gate)| old != gate);
+        let looks = |gate: &Gate, at| {
+            let mut pieces = Vec::new();
+            gate.pieces(at, |first, last| pieces.push((first, last)));
+            pieces
+        };
+        let fields = (0..FIELDS).filter_map(|at| {
+            match both().all(|(old, gate)| looks(old, at) == looks(gate, at)) {
+                true => self.fields.iter().find(|field| field.at == at).cloned(),
+                false => Field::of(at, gates).map(Arc::new),
+            }
+        });
+        let fields: Vec<_> = fields.collect();
         (!fields.is_empty()).then_some(Classes { fields })
     }
 

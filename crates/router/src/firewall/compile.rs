@@ -9,6 +9,9 @@
 //!          interface, list    missing, loop     in-interface in output …
 //! ```
 
+// A few rules anew.
+mod patch;
+
 use crate::counter::CounterBook;
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::address_list::dynamic::AddTo;
@@ -28,6 +31,8 @@ use crate::ipv6::firewall::ORDER as ORDER6;
 use config::{Item, ItemId, Tree, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
+pub(crate) use patch::patched;
 
 /// A table of rules: its built-in chains and its own actions.
 pub(crate) trait Table: Copy {
@@ -101,12 +106,7 @@ fn compile_of<A: Table>(
     let items: Vec<&Item> = setting.tree.enabled(path).collect();
     let mut around = Surroundings::of(setting);
     around.v6 = v6;
-    let mut compiler = Compiler::<A> {
-        chains: Vec::new(),
-        numbers: HashMap::new(),
-        drafts: Vec::new(),
-        invalid: BTreeMap::new(),
-    };
+    let mut compiler = Compiler::<A>::new();
     for hook in A::HOOKS {
         compiler.enter_chain(hook.name);
     }
@@ -133,15 +133,74 @@ struct Draft<'a, A> {
     action: Possible<A>,
 }
 
+impl<A: Table> Draft<'_, A> {
+    /// From which of the built-in chains that lead to its own it can be reached.
+    fn reached(&self, hooks: u8, chain: &str) -> Result<u8, Invalid> {
+        let with = |has: fn(&Hook) -> bool| {
+            let hooks = A::HOOKS.iter().enumerate().filter(|(_, hook)| has(hook));
+            hooks.fold(0u8, |set, (i, _)| set | 1 << i)
+        };
+        let (mut in_hooks, mut out_hooks) = (hooks, hooks);
+        for matcher in &self.matchers {
+            match matcher.what {
+                What::InInterface(_) | What::InBridgePort(_) | What::IngressPriority(_) => {
+                    in_hooks &= with(|hook| hook.has_in);
+                }
+                What::OutInterface(_) | What::OutBridgePort(_) => {
+                    out_hooks &= with(|hook| hook.has_out);
+                }
+                _ => (),
+            }
+        }
+        let wrong = |names: &str| {
+            let allows = |at: usize| names.split(',').any(|name| A::HOOKS[at].name == name);
+            (0..A::HOOKS.len()).any(|at| hooks >> at & 1 == 1 && !allows(at))
+        };
+        match self.action.only {
+            _ if hooks == 0 => Err(Invalid::Unreachable(chain.to_string())),
+            _ if in_hooks == 0 => Err(Invalid::InInterface),
+            _ if out_hooks == 0 || in_hooks & out_hooks == 0 => Err(Invalid::OutInterface),
+            Some((name, action)) if wrong(name) => Err(Invalid::WrongChain(action, name)),
+            _ => Ok(in_hooks & out_hooks),
+        }
+    }
+
+    /// The rule behind its gate.
+    fn emit(self, chain: &str, gated: bool, number: usize, book: &mut CounterBook) -> Compiled<A> {
+        let mut gate = Gate::OPEN;
+        let absorbed = |matcher: &Matcher| gated && gate.absorb(matcher);
+        let (gate_of, rest): (Vec<_>, Vec<_>) = self.matchers.into_iter().partition(absorbed);
+        let item = self.item;
+        let rule = Rule {
+            matchers: rest.into(),
+            counter: book.of(item.id),
+            log: log_head(item, chain),
+            add: AddTo::of(item).map(Box::new),
+            step: self.action.step,
+        };
+        (rule, gate, Note { item: item.id, number, gate: gate_of.into() })
+    }
+}
+
+/// A rule, its gate, and what it is called.
+type Compiled<A> = (Rule<A>, Gate, Note);
+
 struct Compiler<'a, A> {
     chains: Vec<&'a str>,
     /// By name: the place in `chains`.
     numbers: HashMap<&'a str, usize>,
     drafts: Vec<Draft<'a, A>>,
     invalid: BTreeMap<ItemId, Invalid>,
+    /// Of each chain: from which built-in ones it is reached.
+    reach: Vec<u8>,
 }
 
 impl<'a, A: Table> Compiler<'a, A> {
+    fn new() -> Self {
+        let (chains, numbers, drafts) = (Vec::new(), HashMap::new(), Vec::new());
+        Compiler { chains, numbers, drafts, invalid: BTreeMap::new(), reach: Vec::new() }
+    }
+
     fn enter_chain(&mut self, name: &'a str) {
         let next = self.chains.len();
         if *self.numbers.entry(name).or_insert(next) == next {
@@ -255,14 +314,6 @@ impl<'a, A: Table> Compiler<'a, A> {
         for (hook, reach) in reach.iter_mut().enumerate().take(A::HOOKS.len()) {
             *reach = 1 << hook;
         }
-        let with = |has: fn(&Hook) -> bool| {
-            A::HOOKS
-                .iter()
-                .enumerate()
-                .filter(|(_, hook)| has(hook))
-                .fold(0, |set, (i, _)| set | 1 << i)
-        };
-        let (with_in, with_out): (u8, u8) = (with(|hook| hook.has_in), with(|hook| hook.has_out));
         let mut by_chain: Vec<Vec<usize>> = vec![Vec::new(); self.chains.len()];
         for (i, draft) in self.drafts.iter().enumerate() {
             by_chain[draft.chain].push(i);
@@ -271,36 +322,15 @@ impl<'a, A: Table> Compiler<'a, A> {
         for &chain in order {
             for &i in &by_chain[chain] {
                 let draft = &self.drafts[i];
-                let hooks = reach[chain];
-                let (mut in_hooks, mut out_hooks) = (hooks, hooks);
-                for matcher in &draft.matchers {
-                    match matcher.what {
-                        What::InInterface(_) | What::InBridgePort(_) | What::IngressPriority(_) => {
-                            in_hooks &= with_in
-                        }
-                        What::OutInterface(_) | What::OutBridgePort(_) => out_hooks &= with_out,
-                        _ => (),
-                    }
-                }
-                let only = draft.action.only;
-                let wrong = |names: &str| {
-                    let allows = |at: usize| names.split(',').any(|name| A::HOOKS[at].name == name);
-                    (0..A::HOOKS.len()).any(|at| hooks >> at & 1 == 1 && !allows(at))
-                };
-                if hooks == 0 {
-                    refused.insert(i, Invalid::Unreachable(self.chains[chain].to_string()));
-                } else if in_hooks == 0 {
-                    refused.insert(i, Invalid::InInterface);
-                } else if out_hooks == 0 || in_hooks & out_hooks == 0 {
-                    refused.insert(i, Invalid::OutInterface);
-                } else if let Some((name, action)) = only.filter(|&(name, _)| wrong(name)) {
-                    refused.insert(i, Invalid::WrongChain(action, name));
-                } else if let Step::Jump(target) = draft.action.step {
-                    reach[target as usize] |= in_hooks & out_hooks;
+                match (draft.reached(reach[chain], self.chains[chain]), draft.action.step) {
+                    (Err(reason), _) => _ = refused.insert(i, reason),
+                    (Ok(hooks), Step::Jump(target)) => reach[target as usize] |= hooks,
+                    _ => {}
                 }
             }
         }
         self.remove(|i, _, _| refused.remove(&i));
+        self.reach = reach;
     }
 
     /// Moves drafts for which there is a reason to the invalid ones.
@@ -336,26 +366,15 @@ impl<'a, A: Table> Compiler<'a, A> {
         for (chain, &name) in self.chains.iter().enumerate() {
             let start = ruleset.rules.len() as u32;
             while let Some(draft) = drafts.next_if(|draft| draft.chain == chain) {
-                let mut gate = Gate::OPEN;
-                let absorbed = |matcher: &Matcher| gated && gate.absorb(matcher);
-                let (gate_of, rest): (Vec<_>, Vec<_>) =
-                    draft.matchers.into_iter().partition(absorbed);
-                let rule = Rule {
-                    matchers: rest.into(),
-                    counter: book.of(draft.item.id),
-                    log: log_head(draft.item, name),
-                    add: AddTo::of(draft.item).map(Box::new),
-                    step: draft.action.step,
-                };
+                let number = numbers.get(&draft.item.id).copied().unwrap_or(0);
+                let (rule, gate, note) = draft.emit(name, gated, number, book);
                 ruleset.rules.push(rule);
                 ruleset.gates.push(gate);
-                ruleset.notes.push(Note {
-                    item: draft.item.id,
-                    number: numbers.get(&draft.item.id).copied().unwrap_or(0),
-                    gate: gate_of.into(),
-                });
+                ruleset.notes.push(note);
             }
-            ruleset.chains.push(Chain { rules: start..ruleset.rules.len() as u32 });
+            let rules = start..ruleset.rules.len() as u32;
+            let reach = self.reach[chain];
+            ruleset.chains.push(Chain { rules, name: name.into(), reach });
         }
         ruleset.classes = Classes::of(&ruleset.gates).map(Arc::new);
         ruleset

@@ -30,6 +30,33 @@ pub(crate) enum Effect {
     ClearDf,
     /// `strip-ipv4-options`.
     StripOptions,
+    /// `sniff-tzsp`, `sniff-pc`.
+    Sniff(Watcher),
+}
+
+/// Who gets copies of packets, and in which form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Watcher {
+    pub(crate) address: u32,
+    /// UDP's.
+    pub(crate) port: u16,
+    /// `sniff-id` in front of the packet; `None` for TZSP.
+    pub(crate) id: Option<u32>,
+}
+
+impl Watcher {
+    /// Where Wireshark and others wait for TZSP.
+    const TZSP_PORT: u16 = 37008;
+    /// Where RouterOS waits for `sniff-pc`.
+    const PC_PORT: u16 = 5000;
+
+    fn read(item: &Item, id: Option<u32>) -> Option<Watcher> {
+        let Some(&Value::Address(address)) = item.get("sniff-target") else { return None };
+        let usual = if id.is_none() { Watcher::TZSP_PORT } else { Watcher::PC_PORT };
+        let port = item.get("sniff-target-port");
+        let port = if port.is_some() { number(port)? } else { usual };
+        Some(Watcher { address: address.into(), port, id })
+    }
 }
 
 /// `new-ttl`.
@@ -105,6 +132,7 @@ impl Effect {
             "change-hop-limit" => "new-hop-limit",
             "change-mss" => "new-mss",
             "set-priority" => "new-priority",
+            "sniff-tzsp" | "sniff-pc" => "sniff-target",
             _ => return None,
         })
     }
@@ -129,6 +157,11 @@ impl Effect {
             "notrack" => Some(Effect::Notrack),
             "clear-df" => Some(Effect::ClearDf),
             "strip-ipv4-options" => Some(Effect::StripOptions),
+            "sniff-tzsp" => Watcher::read(item, None).map(Effect::Sniff),
+            "sniff-pc" => {
+                let id = number(item.get("sniff-id")).unwrap_or(0);
+                Watcher::read(item, Some(id)).map(Effect::Sniff)
+            }
             "mark-packet" => Some(Effect::MarkPacket(mark(&marks.packet)?)),
             "mark-connection" => Some(Effect::MarkConnection(mark(&marks.connection)?)),
             "mark-routing" | "route" => Some(Effect::MarkRouting(mark(&marks.routing)?)),

@@ -41,7 +41,10 @@ pub(crate) static RAW: Facility = Facility {
     after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&raw::MENU);
-        c.program.raw = Arc::new(Raw::compile(&mut setting(c)));
+        let (old, before) = (c.program.raw.clone(), c.before(&RAW));
+        let patched = before.and_then(|before| old.patched(&mut setting(c), before));
+        let raw = patched.unwrap_or_else(|| Raw::compile(&mut setting(c)));
+        c.program.raw = Arc::new(raw);
     },
     check: |item, _| menu::check(item),
     value: |status, item, property| status.rule(item, property),
@@ -58,7 +61,10 @@ pub(crate) static MANGLE: Facility = Facility {
     after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&mangle::MENU);
-        c.program.mangle = Arc::new(Mangle::compile(&mut setting(c)));
+        let (old, before) = (c.program.mangle.clone(), c.before(&MANGLE));
+        let patched = before.and_then(|before| old.patched(&mut setting(c), before));
+        let mangle = patched.unwrap_or_else(|| Mangle::compile(&mut setting(c)));
+        c.program.mangle = Arc::new(mangle);
         // Gateways of rules are routes.
         let before = c.last_tree().map(mangle::gateways);
         if !c.has_compiled(&ROUTE) && before.is_some_and(|old| old != mangle::gateways(c.tree)) {
@@ -81,7 +87,10 @@ pub(crate) static FILTER: Facility = Facility {
     after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&menu::FILTER);
-        c.program.filter = Arc::new(Filter::compile(&mut setting(c)));
+        let (old, before) = (c.program.filter.clone(), c.before(&FILTER));
+        let patched = before.and_then(|before| old.patched(&mut setting(c), before));
+        let filter = patched.unwrap_or_else(|| Filter::compile(&mut setting(c)));
+        c.program.filter = Arc::new(filter);
     },
     check: |item, _| menu::check(item),
     value: |status, item, property| status.rule(item, property),
@@ -105,7 +114,10 @@ pub(crate) static NAT: Facility = Facility {
     after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&menu::NAT);
-        c.program.nat = Arc::new(Nat::compile(&mut setting(c)));
+        let (old, before) = (c.program.nat.clone(), c.before(&NAT));
+        let patched = before.and_then(|before| old.patched(&mut setting(c), before));
+        let nat = patched.unwrap_or_else(|| Nat::compile(&mut setting(c)));
+        c.program.nat = Arc::new(nat);
     },
     check: |item, _| menu::check(item),
     value: |status, item, property| status.rule(item, property),

@@ -10,15 +10,13 @@
 //! What FastTrack carries comes by none of these boxes.
 //!
 //! `route` marks as well: with a table of its gateway's own, made where routes are compiled.
-//!
-//! **Missing**: `sniff-tzsp`, `sniff-pc`.
 
 use crate::firewall::compile::{self, Hook, Possible, Setting, Table};
 use crate::firewall::effect::{Effect, NEW_MSS, NEW_PRIORITY, NEW_TTL};
 use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::mark::MarkBook;
-use crate::firewall::menu::{MATCHERS, NO_ACTION, RULES, TAIL, WORD, join};
+use crate::firewall::menu::{MATCHERS, RULES, TAIL, WORD, join};
 use crate::firewall::read::text;
 use crate::firewall::rule::{Books, Pause, Ruleset, Step, Walk};
 use crate::packet::View;
@@ -64,56 +62,33 @@ const HEAD: [Property; 15] = [
     )
     .default("yes"),
     Property::new("route-dst", GATEWAY, "action=route: the gateway, whatever routes say."),
-    Property::missing("sniff-id", "use /tool sniffer"),
-    Property::missing("sniff-target", "use /tool sniffer"),
-    Property::missing("sniff-target-port", "use /tool sniffer"),
+    Property::new("sniff-id", Type::Number(0, u32::MAX as i64), "action=sniff-pc: of the case; 0."),
+    Property::new("sniff-target", Type::Address, "action=sniff-tzsp, sniff-pc: who gets copies."),
+    Property::new("sniff-target-port", Type::Number(1, 65535), "Its port; 37008, or 5000 of pc."),
 ];
 
-const ACTIONS: Type = Type::Only(
-    &Type::Enum(&[
-        "accept",
-        "add-dst-to-address-list",
-        "add-src-to-address-list",
-        "change-dscp",
-        "change-mss",
-        "change-ttl",
-        "clear-df",
-        "fasttrack-connection",
-        "jump",
-        "log",
-        "mark-connection",
-        "mark-packet",
-        "mark-routing",
-        "passthrough",
-        "return",
-        "route",
-        "set-priority",
-        "sniff-pc",
-        "sniff-tzsp",
-        "strip-ipv4-options",
-    ]),
-    &[
-        "accept",
-        "add-dst-to-address-list",
-        "add-src-to-address-list",
-        "change-dscp",
-        "change-mss",
-        "change-ttl",
-        "clear-df",
-        "fasttrack-connection",
-        "jump",
-        "log",
-        "mark-connection",
-        "mark-packet",
-        "mark-routing",
-        "passthrough",
-        "return",
-        "route",
-        "set-priority",
-        "strip-ipv4-options",
-    ],
-    NO_ACTION,
-);
+const ACTIONS: Type = Type::Enum(&[
+    "accept",
+    "add-dst-to-address-list",
+    "add-src-to-address-list",
+    "change-dscp",
+    "change-mss",
+    "change-ttl",
+    "clear-df",
+    "fasttrack-connection",
+    "jump",
+    "log",
+    "mark-connection",
+    "mark-packet",
+    "mark-routing",
+    "passthrough",
+    "return",
+    "route",
+    "set-priority",
+    "sniff-pc",
+    "sniff-tzsp",
+    "strip-ipv4-options",
+]);
 
 /// An address: the name of its table.
 const GATEWAY: Type = Type::Custom(|text| match text.parse::<std::net::Ipv4Addr>() {
@@ -192,17 +167,29 @@ impl Table for Accept {
 #[derive(Clone, Debug)]
 pub struct Mangle {
     rules: Ruleset<Accept>,
+    copies: bool,
 }
 
 impl Mangle {
     /// Compiles the enabled rules of `/ip firewall mangle`.
     pub fn compile(setting: &mut Setting) -> Mangle {
-        Mangle { rules: compile::compile(setting, true) }
+        Mangle::of(compile::compile(setting, true))
     }
 
     /// Those of the menu of this path, which are of IPv6.
     pub(crate) fn compile6(setting: &mut Setting, path: &str) -> Mangle {
-        Mangle { rules: compile::compile6(setting, path) }
+        Mangle::of(compile::compile6(setting, path))
+    }
+
+    /// The same as [`compile`](Self::compile) where few rules have changed since `before`, quickly; `None`
+    /// where that is not possible.
+    pub(crate) fn patched(&self, setting: &mut Setting, before: &Tree) -> Option<Mangle> {
+        compile::patched(&self.rules, setting, before, (MENU.path, false)).map(Mangle::of)
+    }
+
+    fn of(rules: Ruleset<Accept>) -> Mangle {
+        let copies = rules.does(|effect| matches!(effect, Effect::Sniff(_)));
+        Mangle { rules, copies }
     }
 
     /// A walk through a built-in chain, before its first rule.
@@ -241,6 +228,11 @@ impl Mangle {
             1..=4 => Stage::Routed,
             _ => Stage::Any,
         })
+    }
+
+    /// Whether a rule sends copies of packets.
+    pub(crate) fn copies(&self) -> bool {
+        self.copies
     }
 
     /// Why a rule is invalid, if it is.

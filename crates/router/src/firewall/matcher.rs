@@ -17,7 +17,9 @@ pub mod connection;
 pub mod dst_limit;
 pub mod hours;
 pub mod layer7;
+// Programs of peer-to-peer networks.
 pub mod name;
+pub(crate) mod p2p;
 pub mod rate;
 pub mod scan;
 // What only packets of IPv6 are asked for.
@@ -276,8 +278,12 @@ impl What {
             }
             What::SrcAddress(range) => range.contains(tuple.src),
             What::DstAddress(range) => range.contains(tuple.dst),
-            What::SrcAddressType(set) => view.routes.address_type(tuple.src).bit() & set != 0,
-            What::DstAddressType(set) => view.routes.address_type(tuple.dst).bit() & set != 0,
+            What::SrcAddressType(set) => {
+                view.routes.address_type(view.vrf, tuple.src).bit() & set != 0
+            }
+            What::DstAddressType(set) => {
+                view.routes.address_type(view.vrf, tuple.dst).bit() & set != 0
+            }
             What::DstAddressList(list) => list.has(tuple.dst, lists, books),
             What::SrcAddressList(list) => list.has(tuple.src, lists, books),
             What::Ttl(ttl) => {

@@ -166,7 +166,7 @@ pub(crate) const MATCHERS: [Property; 52] = [
     Property::new("limit", Type::Custom(syntax::read_limit), "count[/time],burst[:packet|bit]."),
     Property::new("dst-limit", DST_LIMIT, "count[/time],burst,mode[/expire]: many buckets."),
     Property::new("per-connection-classifier", CLASSIFIER, "fields:denominator/remainder."),
-    Property::missing("p2p", "RouterOS has removed it (6.39); use layer7-protocol"),
+    Property::new("p2p", P2P, "A program of a peer-to-peer network, by its first payloads."),
     Property::new("content", NAME, "Text somewhere in the packet's payload."),
     Property::new("layer7-protocol", LAYER7, "A pattern in the connection's first payloads."),
     Property::new("tls-host", NAME, "The server a TLS client asks for; * and ? in it."),
@@ -195,6 +195,7 @@ pub(crate) const fn matcher_named(name: &str) -> Property {
 }
 
 const PACKET_MARKS: Type = Type::Negatable(&Type::List(&WORD));
+const P2P: Type = Type::Negatable(&matcher::p2p::NAMES);
 const LAYER7: Type = Type::Negatable(&Type::Or(&[""], &matcher::layer7::PATTERN));
 const PRIORITY: Type = Type::Negatable(&Type::Number(0, 63));
 const BETWEEN: Type = Type::Negatable(&Type::Custom(matcher::connection::read));

@@ -17,7 +17,7 @@ use crate::firewall::menu::{MATCHERS, NO_ACTION, RULES, TAIL, WORD, join};
 use crate::firewall::rule::{Books, Ruleset, Step};
 use crate::packet::View;
 use crate::recipe::Stage;
-use config::{Item, ItemId, Menu, Property, Type};
+use config::{Item, ItemId, Menu, Property, Tree, Type};
 
 /// `/ip firewall raw`.
 pub static MENU: Menu = Menu {
@@ -86,7 +86,8 @@ const N_MATCHERS: usize = {
 };
 
 const fn is_known_early(name: &str) -> bool {
-    let later: [&[u8]; 4] = [b"connection-", b"packet-mark", b"routing-mark", b"layer7-protocol"];
+    let later: [&[u8]; 5] =
+        [b"connection-", b"packet-mark", b"routing-mark", b"layer7-protocol", b"p2p"];
     let name = name.as_bytes();
     let mut word = 0;
     while word < later.len() {
@@ -166,6 +167,12 @@ impl Raw {
     /// Compiles the enabled rules of `/ip firewall raw`.
     pub fn compile(setting: &mut Setting) -> Raw {
         Raw { rules: compile::compile(setting, true) }
+    }
+
+    /// The same where few rules have changed since `before`, quickly; `None` where that is not possible.
+    pub(crate) fn patched(&self, setting: &mut Setting, before: &Tree) -> Option<Raw> {
+        let rules = compile::patched(&self.rules, setting, before, (MENU.path, false))?;
+        Some(Raw { rules })
     }
 
     /// Those of the menu of this path, which are of IPv6.

@@ -12,6 +12,7 @@ use crate::firewall::matcher::connection::Between;
 use crate::firewall::matcher::dst_limit::DstLimit;
 use crate::firewall::matcher::hours::Hours;
 use crate::firewall::matcher::layer7::Patterns;
+use crate::firewall::matcher::p2p;
 use crate::firewall::matcher::scan::Scan;
 use crate::firewall::matcher::v6::{Headers, OfIpv6};
 use crate::firewall::matcher::{Ipv4Options, List, Matcher, What};
@@ -184,6 +185,7 @@ impl<'a> Surroundings<'a> {
                 let pattern = self.patterns.find(text);
                 Some(What::Layer7(pattern.ok_or_else(|| Invalid::NoPattern(text.to_string()))?))
             }
+            "p2p" => p2p::find(text).map(What::Layer7),
             "time" => Hours::parse(text).map(What::Time),
             "tls-host" => Some(What::TlsHost(text.as_bytes().into())),
             "content" => Some(What::Content(text.as_bytes().into())),

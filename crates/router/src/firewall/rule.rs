@@ -60,13 +60,16 @@ pub struct Ruleset<A> {
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     pub(crate) rules: Range<u32>,
+    pub(crate) name: Box<str>,
+    /// From which built-in chains it is reached: bits by their places.
+    pub(crate) reach: u8,
 }
 
 /// A rule behind its gate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule<A> {
     /// What the gate could not take over, in the documented order.
-    pub(crate) matchers: Box<[Matcher]>,
+    pub(crate) matchers: Arc<[Matcher]>,
     pub(crate) counter: CounterId,
     pub(crate) log: Option<LogHead>,
     pub(crate) step: Step<A>,
@@ -257,6 +260,9 @@ impl<A: Copy + PartialEq> Ruleset<A> {
         max: usize,
         stage: impl Fn(usize) -> Stage,
     ) -> Option<Vec<(Stage, Gate)>> {
+        if std::ptr::eq(self, new) {
+            return Some(Vec::new());
+        }
         let same_lists = Arc::ptr_eq(&self.lists, &new.lists);
         let same = |(chain, old, new_chain, new_at): (usize, usize, usize, usize)| {
             let (rule, new_rule) = (&self.rules[old], &new.rules[new_at]);
@@ -285,6 +291,12 @@ impl<A: Copy + PartialEq> Ruleset<A> {
             { old }.all(|old| differ(Some(old), None)) && { now }.all(|at| differ(None, Some(at)))
         };
         within.then_some(gates)
+    }
+
+    /// Whether a rule has such an effect.
+    pub(crate) fn does(&self, is: impl Fn(Effect) -> bool) -> bool {
+        let mut steps = self.rules.iter().map(|rule| rule.step);
+        steps.any(|step| matches!(step, Step::Do(effect) | Step::Last(effect) if is(effect)))
     }
 
     /// The chain of every rule.

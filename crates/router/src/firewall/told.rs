@@ -22,6 +22,7 @@ use crate::trace::Trace;
 use config::ItemId;
 use std::net::Ipv4Addr;
 use std::ops::Range;
+use std::sync::Arc;
 use wire::layers::protocol;
 
 /// What a rule is called, and what its gate stands for.
@@ -30,7 +31,7 @@ pub(crate) struct Note {
     pub(crate) item: ItemId,
     /// Its place in the menu.
     pub(crate) number: usize,
-    pub(crate) gate: Box<[Matcher]>,
+    pub(crate) gate: Arc<[Matcher]>,
 }
 
 /// A rule that a packet met.
@@ -87,7 +88,7 @@ impl<A: Copy> Ruleset<A> {
     /// The first condition, in the documented order, that does not hold.
     fn failing(&self, at: usize, view: &View, books: &mut Books) -> Option<Failed> {
         let (gate, rest) = (&self.notes.get(at)?.gate, &self.rules[at].matchers);
-        let mut all: Vec<&Matcher> = gate.iter().chain(rest).collect();
+        let mut all: Vec<&Matcher> = gate.iter().chain(rest.iter()).collect();
         all.sort_by_key(|matcher| ORDER.iter().position(|&name| name == matcher.what.name()));
         let mut trace = Trace::default();
         let mut books = Books {
@@ -192,7 +193,7 @@ impl What {
         let transport = view.transport();
         let address = |address: u32| Ipv4Addr::from(address).to_string();
         let kind = |address: u32| {
-            crate::packet::AddressType::WORDS[view.routes.address_type(address) as usize]
+            crate::packet::AddressType::WORDS[view.routes.address_type(view.vrf, address) as usize]
                 .to_string()
         };
         Has::Text(match self {

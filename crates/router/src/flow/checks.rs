@@ -1,6 +1,7 @@
 //! What boxes ask of a packet again and again, and count of it.
 
 use crate::discard::Discard;
+use crate::firewall::mark::Mark;
 use crate::ip::route::Target;
 use crate::ip::settings::ReversePath;
 use crate::ip::{dhcp, discovery};
@@ -24,10 +25,10 @@ pub(crate) fn is_martian_source(src: u32) -> bool {
 /// A source that is the router's own, or a broadcast of its networks: as Linux has it, a packet that
 /// comes from outside has none of these.
 #[inline]
-pub(crate) fn is_own_source(r: &Router, src: u32) -> bool {
+pub(crate) fn is_own_source(r: &Router, src: u32, vrf: Mark) -> bool {
     r.program.own_sources.may_have(src)
         && matches!(
-            r.v4.routes.target(r.v4.routes.lookup(src)),
+            r.v4.routes.target(r.v4.routes.lookup_in(vrf, src)),
             Some(Target::Local | Target::Broadcast)
         )
 }
@@ -49,14 +50,14 @@ pub(super) fn bad_source(r: &Router, p: &Packet) -> Option<Discard> {
     if is_martian_source(src) {
         return (!is_nobodys(r, p)).then_some(Discard::MartianSource);
     }
-    if is_own_source(r, src) {
+    if is_own_source(r, src, p.vrf) {
         return Some(Discard::MartianSource);
     }
     let by = |interface| match r.program.settings.reverse_path {
         ReversePath::Strict => interface == p.in_interface,
         _ => true,
     };
-    let leads_back = || match r.v4.routes.target(r.v4.routes.lookup(src)) {
+    let leads_back = || match r.v4.routes.target(r.v4.routes.lookup_in(p.vrf, src)) {
         Some(Target::Connected(interface)) => by(*interface),
         Some(Target::Gateways(ways)) => ways.iter().any(|(interface, _)| by(*interface)),
         _ => false,

@@ -5,6 +5,7 @@
 //!            └────► who is silent ─► news ─► Compiler::set_up ─► routes
 //! ```
 
+use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::ip::gateway::{Gateway, How, KEEPALIVE, Probe};
 use crate::router::Router;
@@ -52,7 +53,8 @@ fn ask(r: &mut Router, now: Moment, probe: &mut Probe) {
         _ => (false, check.gateway.address, check.gateway.bound),
     };
     if probe.ping.is_none() {
-        probe.ping = r.tools.echoes.begin(request(arp, dst, out)).ok();
+        let request = Request { table: check.gateway.table, ..request(arp, dst, out) };
+        probe.ping = r.tools.echoes.begin(request).ok();
     }
     if let Some(ping) = probe.ping {
         r.send_echo(now, ping, probe.sent);
@@ -64,6 +66,7 @@ fn request(arp: bool, dst: u32, interface: InterfaceId) -> Request {
     Request {
         dst: IpAddr::V4(dst.into()),
         src: None,
+        table: Mark::NONE,
         interface,
         size: 56,
         ttl: 255,

@@ -19,12 +19,14 @@ use std::ops::Range;
 use wire::layers::protocol;
 use wire::{Moment, checksum};
 
-/// Whether a super-frame, or one whose checksum is yet to be written, has to be finished before.
+/// Whether a super-frame, or one whose checksum is yet to be written, has to be finished before: its
+/// payload is read, or copied.
 pub(super) fn wants_whole(r: &Router, p: &Packet) -> bool {
     let tuple = &p.layers.tuple;
     let services = &r.program.connection_settings.services;
     let is_read = |port| services.at(tuple.protocol, port).is_some();
-    p.frame.has_offload() && (is_read(tuple.dst_port) || is_read(tuple.src_port))
+    p.frame.has_offload()
+        && (is_read(tuple.dst_port) || is_read(tuple.src_port) || r.program.mangle.copies())
 }
 
 /// Brings what a segment acknowledges to the numbers of whoever sent it, before windows are looked at.

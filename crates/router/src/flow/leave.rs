@@ -276,22 +276,23 @@ impl Onward {
     }
 }
 
-/// ROUTING DECISION: where the tables send a packet, those that rules and its mark choose first. The
-/// router's own addresses come before all of them, and FastTrack asks main only.
+/// ROUTING DECISION: where the tables send a packet, those that rules and its mark choose first, then
+/// its VRF's. The router's own addresses come before all of them, and FastTrack asks main only.
 pub(super) fn decide(r: &mut Router, p: &Packet) -> Decided {
     let (src, dst, mark) = (p.layers.tuple.src, p.layers.tuple.dst, p.marks.routing);
-    let (routes, rules) = (&r.v4.routes, &r.program.route_rules);
-    let leaf = routes.lookup(dst);
+    let (routes, rules, vrfs) = (&r.v4.routes, &r.program.route_rules, &r.program.vrfs);
+    let home = if p.fasttrack { Mark::NONE } else { p.vrf };
+    let leaf = routes.lookup_in(home, dst);
     let special = matches!(
         routes.target(leaf),
         Some(Target::Local | Target::Broadcast | Target::Martian | Target::Multicast)
     );
     let plain = rules.is_empty() && mark == Mark::NONE;
-    let main = plain || special || p.fasttrack;
-    let decision = if main {
-        Decided::Route { table: Mark::NONE, leaf }
+    let decision = if plain || special || p.fasttrack {
+        Decided::Route { table: home, leaf }
     } else {
-        rule::decide(rules, routes, &Query { src, dst, mark, interface: p.in_interface })
+        let query = Query { src, dst, mark, home, interface: p.in_interface };
+        rule::decide(rules, routes, vrfs, &query)
     };
     r.tell(|| Event::Routed { dst, decision });
     decision
@@ -320,14 +321,15 @@ pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
 /// The way that a packet of the router's own would have between these addresses, if it is not marked.
 pub(super) fn way_to(r: &mut Router, layers: &Layers) -> Option<Onward> {
     let (src, dst) = (layers.tuple.src, layers.tuple.dst);
-    let (routes, rules) = (&r.v4.routes, &r.program.route_rules);
-    let main = routes.lookup(dst);
-    let leaf = match routes.target(main) {
+    let (routes, rules, vrfs) = (&r.v4.routes, &r.program.route_rules, &r.program.vrfs);
+    let home = r.program.vrf_of_own(src);
+    let leaf = routes.lookup_in(home, dst);
+    let leaf = match routes.target(leaf) {
         Some(Target::Local) => return Some(Onward::Here),
-        _ if rules.is_empty() => main,
+        _ if rules.is_empty() => leaf,
         _ => {
-            let query = Query { src, dst, mark: Mark::NONE, interface: InterfaceId::NONE };
-            match rule::decide(rules, routes, &query) {
+            let query = Query { src, dst, mark: Mark::NONE, home, interface: InterfaceId::NONE };
+            match rule::decide(rules, routes, vrfs, &query) {
                 Decided::Route { leaf, .. } => leaf,
                 Decided::Drop | Decided::Unreachable => NextHopId::NONE,
             }

@@ -5,6 +5,7 @@ use super::leave::{Hop, to_neighbour};
 use super::rules::bridge_accepts;
 use super::{l2tp, link_out, output, radius, reason, tunnel, vrrp};
 use crate::discard::Discard;
+use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
 use crate::ip::{arp, dhcp, discovery, dns, icmp};
@@ -35,7 +36,7 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     if discovery::is_mndp(r, &p) {
         return discovery::receive(r, now, p);
     }
-    if r.dst_mac(&p).is_multicast() || r.is_broadcast(p.layers.tuple.dst) {
+    if r.dst_mac(&p).is_multicast() || r.is_broadcast(&p) {
         return r.discard(p, Discard::NoListener);
     }
     if l2tp::is_asked(r, &p) {
@@ -64,7 +65,7 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
             r.tell(|| Event::Refuses(Discard::NoListener));
             if let Some(reset) = r.tcp_answer(&p, icmp::tcp_reset) {
                 r.tell(|| Event::Makes(Made::TcpReset));
-                local_out(r, now, reset);
+                local_out_in(r, now, reset, p.vrf);
                 r.tell(|| Event::Done);
             }
         }
@@ -122,15 +123,26 @@ pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
 /// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
 /// Ethernet header.
 pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame) {
-    local_out_by(r, now, frame, InterfaceId::NONE)
+    local_out_as(r, now, frame, InterfaceId::NONE, None)
+}
+
+/// The same, in this VRF: an answer to a packet of it.
+pub(super) fn local_out_in(r: &mut Router, now: Moment, frame: Frame, vrf: Mark) {
+    local_out_as(r, now, frame, InterfaceId::NONE, Some(vrf))
 }
 
 /// The same, by this interface whatever the routes say; `NONE` for where they lead.
 pub(crate) fn local_out_by(r: &mut Router, now: Moment, frame: Frame, bound: InterfaceId) {
+    let vrf = r.program.vrfs.of(bound);
+    local_out_as(r, now, frame, bound, Some(vrf))
+}
+
+fn local_out_as(r: &mut Router, now: Moment, frame: Frame, bound: InterfaceId, vrf: Option<Mark>) {
     match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => {
             let mut p = r.packet(frame, layers, InterfaceId::NONE);
             p.bound = bound;
+            p.vrf = vrf.unwrap_or_else(|| r.program.vrf_of_own(p.layers.tuple.src));
             output(r, now, p)
         }
         Err(malformed) => r.discard_frame(frame, reason(malformed)),
@@ -139,7 +151,7 @@ pub(crate) fn local_out_by(r: &mut Router, now: Moment, frame: Frame, bound: Int
 
 /// ARP, which is part of the router itself.
 pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
-    let interface = p.in_interface;
+    let (interface, vrf) = (p.in_interface, r.program.vrfs.of(p.in_interface));
     let l3 = usize::from(p.layers.l3);
     let message = match Arp::new(&r.io.slab.bytes(&p.frame)[l3..]) {
         Ok(arp) => arp.message(),
@@ -155,8 +167,8 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         .any(|own| own.address == message.target_ip && own.interface == interface);
     let sender_known = icmp::is_host(message.sender_ip)
         && !message.sender_mac.is_multicast()
-        && !r.program.is_local(message.sender_ip)
-        && !super::is_own_source(r, message.sender_ip)
+        && !r.program.is_local_in(vrf, message.sender_ip)
+        && !super::is_own_source(r, message.sender_ip, vrf)
         && r.is_neighbour(interface, message.sender_ip);
     if sender_known {
         let ip = message.sender_ip;
@@ -193,7 +205,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
 pub(crate) fn refuse(r: &mut Router, now: Moment, p: Packet, why: Discard, error: icmp::Error) {
     r.tell(|| Event::Refuses(why));
     let frame = r.io.slab.bytes(&p.frame);
-    if icmp::may_answer(frame, &p.layers) && !r.is_broadcast(p.layers.tuple.dst) {
+    if icmp::may_answer(frame, &p.layers) && !r.is_broadcast(&p) {
         answer(r, now, &p, error);
     }
     r.discard(p, why);
@@ -214,7 +226,7 @@ pub(super) fn answer(r: &mut Router, now: Moment, p: &Packet, error: icmp::Error
             r.stats.tally.made += 1;
             let (kind, code) = (error.kind, error.code);
             r.tell(|| Event::Makes(Made::IcmpError { kind, code }));
-            local_out(r, now, frame);
+            local_out_in(r, now, frame, p.vrf);
             r.tell(|| Event::Done);
         }
         None => r.stats.discards.add(Discard::NoFrame),

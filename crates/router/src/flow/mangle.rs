@@ -1,5 +1,6 @@
 //! The MANGLE and RAW boxes: walk the rules, do to the packet what they say.
 
+use super::sniff;
 use crate::firewall::effect::{Effect, NewMss, NewPriority, NewTtl};
 use crate::firewall::mangle::MangleChain;
 use crate::firewall::mark::Mark;
@@ -25,6 +26,7 @@ pub(super) fn mangle(r: &mut Router, now: Moment, chain: MangleChain, p: &mut Pa
         apply(r, p, effect);
     }
     r.tell_rules(Table::Mangle, chain.name());
+    sniff::send(r, now);
 }
 
 /// The same of `/ipv6 firewall mangle`.
@@ -122,6 +124,7 @@ fn apply(r: &mut Router, p: &mut Packet, effect: Effect) {
             }
         }
         Effect::Notrack => p.notrack = true,
+        Effect::Sniff(to) => sniff::copy(r, p, to),
     }
 }
 

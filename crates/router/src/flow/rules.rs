@@ -1,7 +1,7 @@
 //! The FILTER boxes, of IP and of the bridge: walk the rules, do what they say.
 
 use super::link_out;
-use super::local::{local_out, refuse};
+use super::local::{local_out_in, refuse};
 use crate::discard::Discard;
 use crate::firewall::filter::{Answer, Decision, FilterChain, FilterVerdict};
 use crate::interface::bridge::filter::{Chain, Step};
@@ -68,7 +68,7 @@ fn answer_segment(
     r.tell(|| Event::Refuses(why));
     if let Some(frame) = r.tcp_answer(&p, answer) {
         r.tell(|| Event::Makes(made));
-        local_out(r, now, frame);
+        local_out_in(r, now, frame, p.vrf);
         r.tell(|| Event::Done);
     }
     r.discard(p, why);

@@ -167,7 +167,7 @@ fn ends(r: &mut Router, tunnel: &Tunnel) -> Option<(u32, InterfaceId, u16)> {
         Onward::Out(hop) => (hop.interface, hop.address, r.program.interface(hop.interface).mtu),
     };
     let own = match tunnel.local {
-        0 => match r.v4.routes.pref_src(tunnel.remote) {
+        0 => match r.v4.routes.pref_src(r.program.vrf_of_own(tunnel.local), tunnel.remote) {
             Some(own) => own,
             None => address::source(&r.program.addresses, interface, toward)?,
         },

@@ -1,9 +1,11 @@
 //! `/ip address`: the router's own addresses and the networks they connect.
 
 use super::gateway::Gateway;
-use super::menu::{ADDRESS, gateway_by};
+use super::menu::{ADDRESS, gateway_by, gateway_in};
 use super::route::{Candidate, Target};
-use crate::firewall::mark::Mark;
+use super::rule;
+use super::vrf::Vrfs;
+use crate::firewall::mark::{Mark, MarkBook};
 use crate::interface::pppoe::{Sessions, Standing};
 use crate::interface::{InterfaceId, Names};
 use config::{Tree, Value};
@@ -93,44 +95,49 @@ pub fn source(addresses: &[Address], interface: InterfaceId, toward: u32) -> Opt
 /// The ways that nobody types: the router's own addresses (of enabled interfaces), connected
 /// networks (of running ones), the special networks of RFC 1812 §5.3.7, and sessions' default routes.
 pub(crate) fn routes(
-    (addresses, sessions): (&[Address], &Sessions),
+    (addresses, sessions, vrfs): (&[Address], &Sessions, &Vrfs),
     enabled: impl Fn(InterfaceId) -> bool,
     runs: impl Fn(InterfaceId) -> bool,
 ) -> Vec<Candidate> {
     let mut ways = Vec::new();
-    let mut add = |prefix, distance, target| {
-        ways.push(Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target });
+    let mut add = |table, prefix, target| {
+        ways.push(Candidate { table, prefix, distance: 0, pref_src: 0, target: Some(target) });
     };
-    for (bits, len, target) in [
+    let special = [
         (0x0000_0000, 8, Target::Martian),
         (0x7f00_0000, 8, Target::Martian),
         (0xf000_0000, 4, Target::Martian),
         (0xe000_0000, 4, Target::Multicast),
         (0xffff_ffff, 32, Target::Broadcast),
-    ] {
-        add(Ipv4Prefix::new(bits, len), 0, Some(target));
+    ];
+    for table in vrfs.tables() {
+        for (bits, len, target) in &special {
+            add(table, Ipv4Prefix::new(*bits, *len), target.clone());
+        }
     }
     for own in addresses.iter().filter(|own| enabled(own.interface)) {
-        add(Ipv4Prefix::host(own.address), 0, Some(Target::Local));
+        let table = vrfs.of(own.interface);
+        add(table, Ipv4Prefix::host(own.address), Target::Local);
         // RFC 3021: a /31 has no broadcast address; a /32 no network.
         if own.network.len() < 31 {
-            add(Ipv4Prefix::host(own.network.last()), 0, Some(Target::Broadcast));
-            add(Ipv4Prefix::host(own.network.bits()), 0, Some(Target::Broadcast));
+            add(table, Ipv4Prefix::host(own.network.last()), Target::Broadcast);
+            add(table, Ipv4Prefix::host(own.network.bits()), Target::Broadcast);
         }
         if own.has_neighbours() && runs(own.interface) {
-            add(own.network, 0, Some(Target::Connected(own.interface)));
+            add(table, own.network, Target::Connected(own.interface));
         }
     }
-    ways.extend(sessions.list().iter().flat_map(session_routes));
+    let sessions = sessions.list().iter();
+    ways.extend(sessions.flat_map(|open| session_routes(open, vrfs.of(open.interface))));
     ways
 }
 
 /// The routes of a session: those of its user, or the default route of a client with `add-default-route`.
-pub(crate) fn session_routes(standing: &Standing) -> Vec<Candidate> {
+pub(crate) fn session_routes(standing: &Standing, table: Mark) -> Vec<Candidate> {
     let session = &standing.session;
     let routes = session.grant.as_ref().map_or(&[][..], |grant| &grant.terms.routes);
     let way = |prefix, distance, target| Candidate {
-        table: Mark::NONE,
+        table,
         prefix,
         distance,
         pref_src: 0,
@@ -146,16 +153,24 @@ pub(crate) fn session_routes(standing: &Standing) -> Vec<Candidate> {
     .collect()
 }
 
-/// A gateway that is an address, or one on an interface.
-pub(crate) fn by_text(gateway: &Value, names: &Names) -> Option<Gateway> {
-    match gateway {
-        Value::Address(address) => {
-            Some(Gateway { address: (*address).into(), bound: InterfaceId::NONE })
-        }
-        Value::Text(text) => {
-            let (address, name) = gateway_by(text)?;
-            Some(Gateway { address: address.into(), bound: names.find(name)? })
-        }
-        _ => None,
-    }
+/// A gateway that is an address, one on an interface, or in a table; it is looked for in `table` if it
+/// does not say where.
+pub(crate) fn by_text(
+    gateway: &Value,
+    table: Mark,
+    names: &Names,
+    marks: &MarkBook,
+) -> Option<Gateway> {
+    let (address, bound, table) = match gateway {
+        Value::Address(address) => (*address, InterfaceId::NONE, table),
+        Value::Text(text) => match gateway_in(text) {
+            Some((address, name)) => (address, InterfaceId::NONE, rule::table(name, marks)?),
+            None => {
+                let (address, name) = gateway_by(text)?;
+                (address, names.find(name)?, table)
+            }
+        },
+        _ => return None,
+    };
+    Some(Gateway { address: address.into(), bound, table })
 }

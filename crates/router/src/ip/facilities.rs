@@ -8,7 +8,7 @@ use super::gateway::{self, Gateways, Typed};
 use super::neighbour::{Neighbour, Status};
 use super::route::{self, Candidate, Target};
 use super::settings::Settings;
-use super::{arp, menu};
+use super::{arp, menu, vrf};
 use crate::facility::{Facility, Rows};
 use crate::firewall::mark::Mark;
 use crate::interface::facilities::ALL as INTERFACES;
@@ -67,14 +67,15 @@ pub(crate) static ARP: Facility = Facility {
 
 /// `/ip route`.
 pub(crate) static ROUTE: Facility = Facility {
-    after: &[&ADDRESS],
+    after: &[&ADDRESS, &vrf::FACILITY],
     follows_gateways: true,
     compile: |c| {
         let program = &c.program;
         let (enabled, runs) = (|id| program.is_enabled(id), |id| program.runs(id));
         let addresses = &program.addresses;
-        let mut ways = address::routes((addresses, &program.sessions), enabled, runs);
-        let typed = gateway::typed(c.tree, &program.names, &program.books.marks, runs);
+        let mut ways =
+            address::routes((addresses, &program.sessions, &program.vrfs), enabled, runs);
+        let typed = gateway::typed(c.tree, program);
         let gateways = Gateways::find_out(&ways, &typed, addresses, c.silent, runs);
         ways.extend(typed.iter().map(|route| route.candidate(addresses, &gateways)));
         ways.extend(c.leased.iter().filter_map(|leased| default_route(program, leased)));
@@ -101,7 +102,8 @@ fn default_route(program: &Program, leased: &Leased) -> Option<Candidate> {
     let runs = program.runs(leased.interface);
     let target = runs.then(|| Target::Gateways(vec![(leased.interface, gateway)]));
     let prefix = Ipv4Prefix::new(0, 0);
-    Some(Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target })
+    let table = program.vrfs.of(leased.interface);
+    Some(Candidate { table, prefix, distance, pref_src: 0, target })
 }
 
 /// The addresses of DHCP clients, and of sessions, whose network is the other end.
@@ -231,13 +233,11 @@ impl RouterStatus<'_> {
 
     fn route(&self, item: &Item, property: &str) -> Option<Value> {
         let program = &self.router.program;
-        let runs = |interface| program.runs(interface);
         let kind = |kind: &str| Some(Value::Bool(menu::kind(menu::ROUTE.read(item)) == kind));
         match property {
             "active" => {
                 let read = menu::ROUTE.read(item);
-                let (names, marks) = (&program.names, &program.books.marks);
-                let typed = Typed::read(read, names, marks, runs)?;
+                let typed = Typed::read(read, program)?;
                 let way = typed.candidate(&program.addresses, &program.gateways);
                 Some(Value::Bool(!item.disabled && self.is_active(&way)))
             }
@@ -245,8 +245,11 @@ impl RouterStatus<'_> {
             "blackhole" | "unreachable" | "prohibit" => kind(property),
             "gateway-status" => {
                 let Some(Value::List(gateways)) = item.get("gateway") else { return None };
-                let scope = Gateways::target_scope(menu::ROUTE.read(item));
-                let gateways = gateways.iter().map(|gateway| self.gateway_status(gateway, scope));
+                let read = menu::ROUTE.read(item);
+                let table = gateway::table_of(read, program).unwrap_or_default();
+                let scope = Gateways::target_scope(read);
+                let gateways = gateways.iter();
+                let gateways = gateways.map(|gateway| self.gateway_status(gateway, table, scope));
                 Some(Value::Text(gateways.collect::<Vec<_>>().join(",")))
             }
             _ => None,
@@ -260,9 +263,9 @@ impl RouterStatus<'_> {
     }
 
     /// `10.0.2.1 reachable via ether2`.
-    fn gateway_status(&self, gateway: &Value, target_scope: u8) -> String {
+    fn gateway_status(&self, gateway: &Value, table: Mark, target_scope: u8) -> String {
         let program = &self.router.program;
-        let status = match address::by_text(gateway, &program.names) {
+        let status = match gateway::gateway_of(gateway, table, program) {
             Some(named) => program.gateways.status(named, target_scope, |interface| {
                 program.interface(interface).name.to_string()
             }),
@@ -324,6 +327,13 @@ impl RouterStatus<'_> {
         routes
     }
 
+    /// Which table a route is in that nobody typed; main is not said.
+    fn of_table(&self, table: Mark) -> Values {
+        let name = self.router.program.books.marks.routing.name(table);
+        let name = name.map(|name| ("routing-mark", Value::Text(name.to_string())));
+        name.into_iter().collect()
+    }
+
     /// The default routes of DHCP clients: flags `ADS`, or `DS`.
     fn leased_routes(&self, numbers: &mut Numbers) -> Vec<Item> {
         let program = &self.router.program;
@@ -336,7 +346,8 @@ impl RouterStatus<'_> {
                 Some(_) => format!("{gateway} reachable via {name}"),
                 None => format!("{gateway} unreachable"),
             };
-            let values = Values::from([
+            let mut values = self.of_table(way.table);
+            values.extend([
                 ("dst-address", Value::Cidr(0.into(), 0)),
                 ("gateway", Value::List(vec![gateway])),
                 ("gateway-status", Value::Text(status)),
@@ -354,7 +365,8 @@ impl RouterStatus<'_> {
         let mut items = Vec::new();
         for standing in self.router.program.sessions.list() {
             let name = self.name(standing.interface);
-            for way in address::session_routes(standing) {
+            let table = self.router.program.vrfs.of(standing.interface);
+            for way in address::session_routes(standing, table) {
                 let (gateway, status) = match &way.target {
                     Some(Target::Gateways(ways)) => {
                         let gateway = ip(ways.first().map_or(0, |(_, gateway)| *gateway));
@@ -387,12 +399,13 @@ impl RouterStatus<'_> {
         let items = networks.map(|own| {
             let runs = self.router.program.runs(own.interface);
             let target = Some(Target::Connected(own.interface));
-            let table = Mark::NONE;
+            let table = self.router.program.vrfs.of(own.interface);
             let prefix = own.network;
             let way = Candidate { table, prefix, distance: 0, pref_src: 0, target };
             let name = self.name(own.interface);
             let reachable = if runs { "reachable" } else { "unreachable" };
-            let values = Values::from([
+            let mut values = self.of_table(table);
+            values.extend([
                 ("dst-address", Value::Cidr(own.network.bits().into(), own.network.len())),
                 ("pref-src", ip(own.address)),
                 ("gateway-status", Value::Text(format!("{name} {reachable}"))),

@@ -1,7 +1,8 @@
 //! Gateways: which neighbour is behind one, and whether it answers (`check-gateway`).
 //!
 //! ```text
-//!  gateway ─► longest active route of main whose scope ≤ target-scope ─► interface, neighbour
+//!  gateway ─► longest active route of main, or of the route's VRF, whose scope ≤ target-scope
+//!          ─► interface, neighbour
 //!             connected: 10, static: as typed
 //!
 //!  check-gateway=ping, arp ─► a request each 10 s ─► two without an answer: silent
@@ -16,14 +17,15 @@
 //! **Missing**: gateways behind routes that were fed, and BFD.
 
 use super::address::{Address, by_text};
-use super::menu::{ROUTE, kind, table_of};
+use super::menu::{ROUTE, gateway_interface, kind};
 use super::route::{Candidate, Target};
 use super::rule;
 use crate::firewall::mangle;
-use crate::firewall::mark::{Mark, MarkBook};
+use crate::firewall::mark::Mark;
+use crate::interface::InterfaceId;
 use crate::interface::tunnel::Keepalive;
 use crate::interface::tunnel::life::Life;
-use crate::interface::{InterfaceId, Names};
+use crate::program::Program;
 use crate::tool::echo::PingId;
 use config::{Read, Tree, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +48,8 @@ pub struct Gateway {
     pub(crate) address: u32,
     /// `NONE` if the routes say it.
     pub(crate) bound: InterfaceId,
+    /// Whose routes: main's, or a VRF's.
+    pub(crate) table: Mark,
 }
 
 /// How a gateway is asked whether it lives.
@@ -120,18 +124,14 @@ enum To {
 
 impl Typed {
     /// Reads a route; `None` for one whose table nobody knows.
-    pub(crate) fn read(
-        item: Read,
-        names: &Names,
-        marks: &MarkBook,
-        runs: impl Fn(InterfaceId) -> bool,
-    ) -> Option<Typed> {
+    pub(crate) fn read(item: Read, program: &Program) -> Option<Typed> {
         let Value::Cidr(address, len) = *item.value("dst-address") else { return None };
+        let table = table_of(item, program)?;
         let to = match kind(item).as_str() {
             "blackhole" => To::Fixed(Some(Target::Blackhole)),
             "unreachable" => To::Fixed(Some(Target::Unreachable)),
             "prohibit" => To::Fixed(Some(Target::Prohibit)),
-            _ => To::read(&item.list("gateway"), names, runs),
+            _ => To::read(&item.list("gateway"), table, program),
         };
         let scope = |name, default| match item.opt(name).as_deref() {
             Some(&Value::Number(scope)) => scope as u8,
@@ -147,7 +147,7 @@ impl Typed {
             _ => None,
         };
         Some(Typed {
-            table: rule::table(&table_of(item), marks)?,
+            table,
             prefix: Ipv4Prefix::new(u32::from(address), len),
             distance: item.number("distance") as u8,
             scope: scope("scope", 30),
@@ -186,17 +186,15 @@ impl Typed {
 }
 
 impl To {
-    fn read(gateways: &[Value], names: &Names, runs: impl Fn(InterfaceId) -> bool) -> To {
+    fn read(gateways: &[Value], table: Mark, program: &Program) -> To {
         let mut all = Vec::new();
         for gateway in gateways {
-            match gateway {
-                Value::Text(name) if !name.contains('%') => {
-                    // An interface as gateway: everything behind the route is a neighbour there.
-                    let interface = names.find(name).filter(|&id| runs(id));
-                    return To::Fixed(interface.map(Target::Connected));
-                }
-                gateway => all.extend(by_text(gateway, names)),
+            if let Some(name) = gateway_interface(gateway) {
+                // An interface as gateway: everything behind the route is a neighbour there.
+                let interface = program.names.find(name).filter(|&id| program.runs(id));
+                return To::Fixed(interface.map(Target::Connected));
             }
+            all.extend(gateway_of(gateway, table, program));
         }
         To::Gateways(all)
     }
@@ -220,23 +218,24 @@ impl Gateways {
             return known;
         };
         // Of the routes only those matter that others may look at, and their rivals.
-        let main = || typed.iter().filter(|route| route.table == Mark::NONE);
-        let seen: BTreeSet<Ipv4Prefix> =
-            main().filter(|route| route.scope <= most).map(|route| route.prefix).collect();
+        let tables: BTreeSet<Mark> = wanted.iter().map(|(gateway, _)| gateway.table).collect();
+        let asked = || typed.iter().filter(|route| tables.contains(&route.table));
+        let seen = asked().filter(|route| route.scope <= most);
+        let seen: BTreeSet<_> = seen.map(|route| (route.table, route.prefix)).collect();
         for _ in 0..ROUNDS {
-            let mut best: BTreeMap<Ipv4Prefix, (Candidate, u8)> = BTreeMap::new();
-            let rivals = main().filter(|route| seen.contains(&route.prefix));
+            let mut best = Best::new();
+            let rivals = asked().filter(|route| seen.contains(&(route.table, route.prefix)));
             let rivals = rivals.map(|route| (route.candidate(addresses, &known), route.scope));
             for (way, scope) in base.iter().map(|way| (way.clone(), CONNECTED)).chain(rivals) {
-                let better =
-                    best.get(&way.prefix).is_none_or(|(old, _)| way.distance < old.distance);
+                let place = (way.table, way.prefix);
+                let better = best.get(&place).is_none_or(|(old, _)| way.distance < old.distance);
                 if way.target.is_some() && better {
-                    best.insert(way.prefix, (way, scope));
+                    best.insert(place, (way, scope));
                 }
             }
             let hops = wanted.iter().map(|&(gateway, target_scope)| {
                 let hops = match gateway.bound {
-                    InterfaceId::NONE => behind(&best, gateway.address, target_scope),
+                    InterfaceId::NONE => behind(&best, gateway, target_scope),
                     bound if runs(bound) => vec![(bound, gateway.address)],
                     _ => Vec::new(),
                 };
@@ -294,14 +293,15 @@ impl Gateways {
     }
 }
 
-/// The neighbours behind an address: of the longest route whose scope is small enough.
-fn behind(
-    best: &BTreeMap<Ipv4Prefix, (Candidate, u8)>,
-    address: u32,
-    target_scope: u8,
-) -> Vec<(InterfaceId, u32)> {
+/// The best active ways of the tables that gateways are looked for in, and their scopes.
+type Best = BTreeMap<(Mark, Ipv4Prefix), (Candidate, u8)>;
+
+/// The neighbours behind a gateway: of the longest route whose scope is small enough.
+fn behind(best: &Best, gateway: Gateway, target_scope: u8) -> Vec<(InterfaceId, u32)> {
+    let Gateway { address, table, .. } = gateway;
     for len in (0..=32).rev() {
-        let Some((way, scope)) = best.get(&Ipv4Prefix::new(address, len)) else { continue };
+        let prefix = Ipv4Prefix::new(address, len);
+        let Some((way, scope)) = best.get(&(table, prefix)) else { continue };
         if *scope > target_scope {
             continue;
         }
@@ -316,21 +316,35 @@ fn behind(
     Vec::new()
 }
 
+/// The table that a route is in, in either version's words.
+pub(crate) fn table_of(route: Read, program: &Program) -> Option<Mark> {
+    let text = |name| Some(route.text(name)).filter(|text| !text.is_empty());
+    match text("routing-mark").or_else(|| text("routing-table")) {
+        Some(mark) => rule::table(&mark, &program.books.marks),
+        None => match text("vrf-interface") {
+            Some(name) => Some(program.vrfs.of(program.names.find(&name)?)),
+            None => Some(Mark::NONE),
+        },
+    }
+}
+
+/// The gateway of a route in this table: a VRF's is looked for in it, any other in main.
+pub(crate) fn gateway_of(gateway: &Value, table: Mark, program: &Program) -> Option<Gateway> {
+    let table = if program.vrfs.has(table) { table } else { Mark::NONE };
+    by_text(gateway, table, &program.names, &program.books.marks)
+}
+
 /// The enabled routes of the configuration.
-pub(crate) fn typed(
-    tree: &Tree,
-    names: &Names,
-    marks: &MarkBook,
-    runs: impl Fn(InterfaceId) -> bool,
-) -> Vec<Typed> {
+pub(crate) fn typed(tree: &Tree, program: &Program) -> Vec<Typed> {
     let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
-    let routes = routes.filter_map(|item| Typed::read(item, names, marks, &runs));
+    let routes = routes.filter_map(|item| Typed::read(item, program));
     // Rules of mangle that name a gateway have a table of it each.
     let rules = mangle::gateways(tree).into_iter().filter_map(|gateway| {
         let address = gateway.parse::<std::net::Ipv4Addr>().ok()?;
-        let gateway = Gateway { address: address.into(), bound: InterfaceId::NONE };
+        let (bound, table) = (InterfaceId::NONE, Mark::NONE);
+        let gateway = Gateway { address: address.into(), bound, table };
         Some(Typed {
-            table: marks.routing.find(&address.to_string())?,
+            table: program.books.marks.routing.find(&address.to_string())?,
             prefix: Ipv4Prefix::new(0, 0),
             distance: 1,
             scope: 30,

@@ -68,8 +68,8 @@ pub const ROUTE: Menu = Menu {
         Property::new(
             "gateway",
             Type::List(&Type::Either(&[Type::Address, INTERFACES, Type::Custom(by_interface)])),
-            "The next router's address, or an interface, or address%interface; several share the \
-             load (ECMP).",
+            "The next router's address, or an interface, or address%interface, or address@table; \
+             several share the load (ECMP).",
         )
         .column(),
         Property::new("distance", Type::Number(1, 255), "The lowest wins.").default("1").column(),
@@ -101,7 +101,7 @@ pub const ROUTE: Menu = Menu {
             Type::Bool,
             "Whether a switch chip stays out of it; kept, there is none.",
         ),
-        Property::missing("vrf-interface", "only the main table exists"),
+        Property::new("vrf-interface", INTERFACES, "It is in the table of this one's VRF."),
         Property::missing("route-tag", "no routing protocol is built"),
         Property::new("gateway-status", WORD, "Whether the gateway can be reached.").read_only(),
     ],
@@ -122,6 +122,26 @@ pub(crate) const BLACKHOLE: Property = Property {
     ..Property::flag("blackhole", 'B', "Packets end here, silently; version 7's type=blackhole.")
         .beside()
 };
+
+/// `/ip route vrf`.
+pub const VRF: Menu = Menu {
+    path: "/ip route vrf",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("routing-mark", WORD, "Its name, and that of its routing table.")
+            .required()
+            .column(),
+        Property::new("interfaces", Type::List(&INTERFACES), "The interfaces that are in it.")
+            .default("")
+            .column(),
+        Property::missing("route-distinguisher", NO_BGP),
+        Property::missing("import-route-targets", NO_BGP),
+        Property::missing("export-route-targets", NO_BGP),
+    ],
+    help: "Routers within the router: interfaces with a routing table of their own.",
+};
+
+const NO_BGP: &str = "BGP is not built";
 
 /// `/ip route rule`.
 pub const RULE: Menu = Menu {
@@ -228,11 +248,12 @@ pub const SETTINGS: Menu = Menu {
     help: "What holds for all of IPv4.",
 };
 
-/// `1.2.3.4%ether1`: a gateway that is a neighbour on an interface, whatever networks are connected.
+/// `1.2.3.4%ether1`: a gateway that is a neighbour on an interface, whatever networks are connected;
+/// `1.2.3.4@main`: one that is looked for in a table.
 fn by_interface(text: &str) -> Result<Value, String> {
-    match gateway_by(text) {
+    match gateway_by(text).or(gateway_in(text)) {
         Some(_) => Ok(Value::Text(text.to_string())),
-        None => Err("an address, an interface, or address%interface".to_string()),
+        None => Err("an address, an interface, address%interface or address@table".to_string()),
     }
 }
 
@@ -240,6 +261,19 @@ fn by_interface(text: &str) -> Result<Value, String> {
 pub(crate) fn gateway_by(text: &str) -> Option<(Ipv4Addr, &str)> {
     let (address, interface) = text.split_once('%')?;
     Some((address.parse().ok()?, interface)).filter(|_| !interface.is_empty())
+}
+
+/// The address and the table of such a gateway.
+pub(crate) fn gateway_in(text: &str) -> Option<(Ipv4Addr, &str)> {
+    let (address, table) = text.split_once('@')?;
+    Some((address.parse().ok()?, table)).filter(|_| !table.is_empty())
+}
+
+/// The interface that a gateway is, if it is one.
+pub(crate) fn gateway_interface(gateway: &Value) -> Option<&str> {
+    let Value::Text(text) = gateway else { return None };
+    let is_address = gateway_by(text).is_some() || gateway_in(text).is_some();
+    (!is_address).then_some(text)
 }
 
 /// What an address that is added or changed must not be.
@@ -290,17 +324,10 @@ pub fn check_route(item: &Item) -> Result<(), String> {
     if unicast && gateways.is_empty() {
         return Err("missing value(s) of argument(s) gateway".to_string());
     }
-    let is_interface = |way: &Value| matches!(way, Value::Text(text) if gateway_by(text).is_none());
-    if gateways.len() > 1 && gateways.iter().any(is_interface) {
+    if gateways.len() > 1 && gateways.iter().any(|way| gateway_interface(way).is_some()) {
         return Err("failure: an interface as gateway must be the only one".to_string());
     }
     Ok(())
-}
-
-/// The table that a route is in, in either version's words.
-pub(crate) fn table_of(route: Read) -> String {
-    let mark = route.text("routing-mark");
-    if mark.is_empty() { route.text("routing-table") } else { mark }
 }
 
 /// What becomes of packets behind a route: its type, in either version's words.

@@ -29,6 +29,8 @@ pub(crate) mod table;
 pub mod gateway;
 // `/ip route rule`: which table a packet asks.
 pub mod rule;
+// `/ip route vrf`: routers within the router.
+pub(crate) mod vrf;
 // The list of routers that a packet may carry.
 pub(crate) mod record_route;
 // `/ip settings`.

@@ -10,9 +10,7 @@
 //! interface that runs.
 //! The FIB maps an address to a [`Leaf`]'s number: equal destinations share one leaf.
 //!
-//! Routes with a routing mark are in tables of their own (`table`).
-//!
-//! Missing: **VRFs**.
+//! Routes with a routing mark are in tables of their own (`table`), those of a VRF among them (`vrf`).
 
 use super::feed::{Fed, FedRoute, FedTarget, Feeds, Places, Protocol};
 use super::fib::{Fib, NextHopId};
@@ -203,9 +201,9 @@ impl Routes {
         self.leaves[usize::from(id.0)]
     }
 
-    /// What kind of address an address is (`src-address-type`, `dst-address-type`).
-    pub fn address_type(&self, address: u32) -> AddressType {
-        match self.target(self.lookup(address)) {
+    /// What kind of address an address is in a table (`src-address-type`, `dst-address-type`).
+    pub fn address_type(&self, table: Mark, address: u32) -> AddressType {
+        match self.target(self.lookup_in(table, address)) {
             Some(Target::Local) => AddressType::Local,
             Some(Target::Broadcast) => AddressType::Broadcast,
             Some(Target::Multicast) => AddressType::Multicast,
@@ -253,9 +251,13 @@ impl Routes {
     }
 
     /// Where the router's own packets to an address come from, if the route there says so.
-    pub(crate) fn pref_src(&self, dst: u32) -> Option<u32> {
-        let leaf = self.target(self.lookup(dst))?;
-        let ways = self.configured.get(&self.prefix_of(dst)?)?;
+    pub(crate) fn pref_src(&self, table: Mark, dst: u32) -> Option<u32> {
+        let leaf = self.target(self.lookup_in(table, dst))?;
+        let prefix = self.prefix_in(table, dst)?;
+        let ways = match table {
+            Mark::NONE => self.configured.get(&prefix)?,
+            table => self.tables.ways_to(table, prefix)?,
+        };
         let way = table::best(ways).filter(|way| way.target.as_ref() == Some(leaf))?;
         Some(way.pref_src).filter(|&src| src != 0)
     }

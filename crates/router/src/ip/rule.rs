@@ -5,7 +5,7 @@
 //! others ─► rules, top-down ─┬─ lookup: the rule's table; nothing there ─► the next rule
 //!                            ├─ lookup-only-in-table: nothing there ─► no route
 //!                            └─ drop, unreachable
-//!        ─► the table of the packet's routing mark; nothing there ─► main
+//!        ─► the table of the packet's routing mark; nothing there ─► main, or its VRF's
 //! ```
 //!
 //! All that a rule looks at is constant for a flow, so a recipe keeps the way. What FastTrack carries
@@ -14,6 +14,7 @@
 use super::fib::NextHopId;
 use super::menu::{RULE, RULE7};
 use super::route::Routes;
+use super::vrf::Vrfs;
 use crate::facility::Facility;
 use crate::firewall::mark::{Mark, MarkBook};
 use crate::firewall::menu::WORD;
@@ -77,6 +78,8 @@ pub(crate) struct Query {
     pub(crate) src: u32,
     pub(crate) dst: u32,
     pub(crate) mark: Mark,
+    /// The table that is asked last: main, or its VRF's.
+    pub(crate) home: Mark,
     /// Where it came in; none for the router's own.
     pub(crate) interface: InterfaceId,
 }
@@ -102,7 +105,7 @@ impl Rule {
 }
 
 /// The routing decision for a packet that is not for the router itself.
-pub(crate) fn decide(rules: &[Rule], routes: &Routes, query: &Query) -> Decision {
+pub(crate) fn decide(rules: &[Rule], routes: &Routes, vrfs: &Vrfs, query: &Query) -> Decision {
     for rule in rules.iter().filter(|rule| rule.matches(query)) {
         let (table, only) = (rule.table, rule.action == Action::OnlyInTable);
         match rule.action {
@@ -117,10 +120,11 @@ pub(crate) fn decide(rules: &[Rule], routes: &Routes, query: &Query) -> Decision
         }
     }
     let leaf = routes.lookup_in(query.mark, query.dst);
-    if leaf != NextHopId::NONE {
+    // A VRF stands for itself.
+    if query.mark != Mark::NONE && (leaf != NextHopId::NONE || vrfs.has(query.mark)) {
         return Decision::Route { table: query.mark, leaf };
     }
-    Decision::Route { table: Mark::NONE, leaf: routes.lookup(query.dst) }
+    Decision::Route { table: query.home, leaf: routes.lookup_in(query.home, query.dst) }
 }
 
 /// The enabled rules, in their order. One whose interface or table there is not is left out.

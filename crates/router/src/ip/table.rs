@@ -55,6 +55,11 @@ impl Tables {
         self.by_mark.values().flat_map(|table| table.ways.values().flatten())
     }
 
+    /// The ways to a prefix in a table.
+    pub(crate) fn ways_to(&self, table: Mark, prefix: Ipv4Prefix) -> Option<&Vec<Candidate>> {
+        self.by_mark.get(&table)?.ways.get(&prefix)
+    }
+
     /// Whether a way is the one that packets take.
     pub(crate) fn is_active(&self, way: &Candidate) -> bool {
         let ways = self.by_mark.get(&way.table).and_then(|table| table.ways.get(&way.prefix));

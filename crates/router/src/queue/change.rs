@@ -48,10 +48,10 @@ impl Change {
         self.room_for
     }
 
-    /// Brings room for as many queues as there are by now and as many again, so that nothing is
+    /// Brings room for as many queues as there are by now and a quarter more, so that nothing is
     /// allocated where packets flow: for the change with which they no longer fit.
     pub fn make_room(&mut self) {
-        self.room_for = 2 * self.fresh.end;
+        self.room_for = self.fresh.end + self.fresh.end / 4 + 1;
         let places = 2 * self.room_for;
         // Written to once, so that the memory is really there.
         self.room.leaves = vec![Leaf::new(); places];

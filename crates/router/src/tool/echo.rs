@@ -17,9 +17,11 @@
 //! **Missing**: the router's own "host unreachable" for a request that leaves translated.
 
 use crate::discard::Discard;
+use crate::firewall::mark::Mark;
 use crate::flow;
 use crate::interface::InterfaceId;
 use crate::ip::address;
+use crate::ip::fib::NextHopId;
 use crate::ip::fragment::Piece;
 use crate::ip::neighbour;
 use crate::ip::route::Target;
@@ -45,6 +47,8 @@ pub(crate) struct Request {
     pub(crate) dst: IpAddr,
     /// Where from, of the same family; the route says if nobody else does.
     pub(crate) src: Option<IpAddr>,
+    /// The routing table it asks: that of a mark or a VRF, or main.
+    pub(crate) table: Mark,
     /// Out by this interface, whatever the routes say; `NONE` if they may.
     pub(crate) interface: InterfaceId,
     /// Of the whole IP packet.
@@ -262,6 +266,10 @@ impl Router {
         let mut p = self.packet(first.frame, first.layers, InterfaceId::NONE);
         p.layers.fragment = false;
         (p.ip_len, p.rest, p.bound) = (request.size, pieces, request.interface);
+        match self.program.vrfs.has(request.table) {
+            true => p.vrf = request.table,
+            false => p.marks.routing = request.table,
+        }
         self.stats.last_discard = None;
         flow::output(self, now, p);
         match self.stats.last_discard {
@@ -273,13 +281,17 @@ impl Router {
     /// The address a request leaves from if nobody says which, and the longest IP packet that
     /// goes that way.
     fn way_to(&self, request: &Request, dst: u32) -> Option<(u32, u16)> {
+        let routes = &self.v4.routes;
+        // Where a table says nothing main does, if it is no VRF's.
+        let has_it = routes.lookup_in(request.table, dst) != NextHopId::NONE;
+        let alone = self.program.vrfs.has(request.table);
+        let table = if has_it || alone { request.table } else { Mark::NONE };
         let out = |interface: InterfaceId, toward: u32| {
             let own = address::source(&self.program.addresses, interface, toward)?;
-            let own = self.v4.routes.pref_src(dst).unwrap_or(own);
+            let own = routes.pref_src(table, dst).unwrap_or(own);
             Some((own, self.program.interface(interface).mtu))
         };
-        let leaf = self.v4.routes.lookup(dst);
-        match self.v4.routes.target(leaf) {
+        match routes.target(routes.lookup_in(table, dst)) {
             Some(Target::Local) => Some((dst, u16::MAX)),
             _ if request.interface.is_some() => out(request.interface, dst),
             Some(&Target::Connected(interface)) => out(interface, dst),

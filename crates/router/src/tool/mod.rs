@@ -53,6 +53,7 @@ use crate::router::Router;
 use crate::story::Event;
 use config::{Call, Progress, Reply, Type, Value};
 use echo::Echoes;
+use port::Frame;
 use profile::Profiler;
 use sniffer::Capture;
 use std::net::IpAddr;
@@ -91,8 +92,19 @@ pub(crate) struct Tools {
     pub(crate) closed: Vec<&'static str>,
     /// What happens to packets on the slow path, while somebody listens.
     pub(crate) story: Option<Vec<Event>>,
+    /// Copies of packets (`sniff-tzsp`, `sniff-pc`).
+    pub(crate) copies: Copies,
     /// What a profile measures.
     pub(crate) profiler: Profiler,
+}
+
+/// Copies of packets on their way.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    /// Those of the packet that is with the rules.
+    pub(crate) made: Vec<Frame>,
+    /// They are being sent: none is made of them.
+    pub(crate) sending: bool,
 }
 
 impl Router {

@@ -15,11 +15,14 @@
 //! Of IPv6 the status of a reply says so, and an address of a link wants its interface, by `interface` or
 //! as `fe80::1%ether1`.
 //!
-//! **Missing**: MAC addresses as hosts (mac-ping), names (no resolver), routing tables.
+//! **Missing**: MAC addresses as hosts (mac-ping), names (no resolver).
 
 use super::echo::{Answer, Host, PingId, Request};
 use super::{flag, number};
+use crate::firewall::mark::Mark;
+use crate::firewall::menu::WORD;
 use crate::interface::InterfaceId;
+use crate::ip::rule;
 use crate::ipv6::menu::{by_interface, gateway_by};
 use crate::router::Router;
 use config::{
@@ -48,7 +51,7 @@ pub(crate) static PING: Command = Command {
         Property::new("dscp", Type::Number(0, 63), "DSCP of the requests.").default("0"),
         Property::new("do-not-fragment", Type::Bool, "Send no request in pieces."),
         Property::new("arp-ping", Type::Bool, "Ask by ARP; needs an interface."),
-        Property::missing("routing-table", "there is one routing table"),
+        Property::new("routing-table", WORD, "The table to ask: a routing mark, a VRF, or main."),
     ],
     display: Display::Append(rows),
     help: "Sends echo requests to a host and says what comes back.",
@@ -101,8 +104,17 @@ pub(crate) fn start(r: &mut Router, call: &Call, now: Moment) -> Result<Started<
     if arp && dst.is_ipv6() {
         return Err("failure: arp ping is for IPv4 addresses".to_string());
     }
+    let table = match call.argument("routing-table") {
+        Some(name) => {
+            let name = name.to_string();
+            let table = rule::table(&name, &r.program().books.marks);
+            table.ok_or_else(|| format!("failure: no routing table {name}"))?
+        }
+        None => r.program().vrfs.of(interface),
+    };
     let request = Request {
         src: source(r, call, dst)?,
+        table,
         interface,
         ttl: number(call, "ttl").unwrap_or(255) as u8,
         dscp: number(call, "dscp").unwrap_or(0) as u8,
@@ -131,6 +143,7 @@ pub(super) fn request(call: &Call, dst: IpAddr, timeout: Duration) -> Request {
     Request {
         dst,
         src: None,
+        table: Mark::NONE,
         interface: InterfaceId::NONE,
         size: number(call, "size").unwrap_or(56) as u16,
         ttl: 255,

@@ -84,6 +84,7 @@ add chain=srcnat action=src-nat to-src-mac-address=02:00:00:00:00:09 vlan-encap=
 add chain=srcnat stp-type=config stp-flags=topology-change stp-port=1-9 802.3-sap=0x42
 /ip settings set ip-forward=no max-neighbor-entries=100 arp-timeout=10s icmp-rate-limit=0 \\
     icmp-rate-mask=0x8 allow-fast-path=no
+/ip route vrf add routing-mark=red interfaces=radio comment=v
 /ip address
 add address=10.0.1.254/24 interface=wan
 add address=10.0.2.254/24 interface=lan network=10.0.2.0 disabled=yes comment=x

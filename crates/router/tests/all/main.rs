@@ -61,4 +61,5 @@ mod tools;
 mod traceroute;
 mod tunnels;
 mod vlans;
+mod vrfs;
 mod vrrp;

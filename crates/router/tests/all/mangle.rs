@@ -269,3 +269,43 @@ fn the_last_packet_mark_too_many_is_invalid() {
     assert!(shown.contains("m4096") && !shown.contains("m4095"), "{shown}");
     assert!(shown.contains("bad new mark"), "{shown}");
 }
+
+/// Copies go to whoever watches, one of each packet, as the rule sees it; and none of copies.
+#[test]
+fn copies_are_sent_to_a_watcher() {
+    let frame = udp(ip(192, 0, 2, 1)).build();
+    // What a rule says; port, what is in front of the packet, and its DSCP in the copy.
+    let dscp = "add chain=postrouting action=change-dscp new-dscp=5";
+    let (tzsp, pc) =
+        ("action=sniff-tzsp sniff-target=10.0.3.1", "action=sniff-pc sniff-target=10.0.3.1");
+    let ethernet = [&[1, 0, 0, 1, 1], &frame[..14]].concat();
+    let cases = [
+        (format!("add chain=prerouting {tzsp}"), 37008, ethernet.clone(), 0),
+        (format!("{dscp}\nadd chain=postrouting {tzsp} sniff-target-port=99"), 99, ethernet, 5),
+        (format!("add chain=forward {pc} sniff-id=258"), 5000, vec![0, 0, 1, 2], 0),
+    ];
+    for (rules, port, before, dscp) in cases {
+        let jump =
+            "add chain=postrouting action=jump jump-target=x\nadd chain=x action=passthrough";
+        let mut rig = rig(&format!("/ip firewall mangle\n{jump}\n{rules}"));
+        for n in 0..3 {
+            let out = rig.pass(1, &frame);
+            let ports: Vec<_> = out.iter().map(|(port, _)| *port).collect();
+            assert_eq!(ports, [2, 3], "{rules}, packet {n}: {:?}", rig.router.discards());
+            let (sent, copy) = (&out[0].1, &out[1].1);
+            assert_eq!(copy[36..38], u16::to_be_bytes(port), "{rules}");
+            assert_eq!(copy[42..42 + before.len()], before, "{rules}");
+            let packet = Ipv4::new(&copy[42 + before.len()..]).unwrap();
+            assert_eq!((packet.tos() >> 2, packet.dst()), (dscp, ip(192, 0, 2, 1)), "{rules}");
+            assert!(sent.len() >= 42 && wire::checksum::is_ok(&copy[14..34]));
+        }
+        let counted = rig.run("/ip firewall mangle print stats");
+        assert!(rig.router.frames().balance(), "{counted}");
+    }
+    // To nobody: no way leads there, and the packet goes on.
+    let nowhere = "/ip route remove [find static]\n/ip route add dst-address=192.0.2.0/24 \
+                   gateway=10.0.2.1\n/ip firewall mangle add chain=forward action=sniff-tzsp \
+                   sniff-target=203.0.113.1";
+    let mut rig = rig(nowhere);
+    assert_eq!(rig.pass(1, &frame).len(), 1);
+}

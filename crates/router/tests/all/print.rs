@@ -421,7 +421,9 @@ fn tracking() {
            generic-timeout: 10m
         loose-tcp-tracking: yes
              total-entries: 1
-               max-entries: 1048576"#,
+               max-entries: 1048576
+               active-ipv4: yes
+               active-ipv6: no"#,
     );
 }
 

@@ -72,7 +72,7 @@ impl<A: Copy + PartialEq> Ruleset<A> {
         rules
             .map(|(note, rule)| {
                 let mut shape = Shape { cubes: vec![Cube::all()], conditions: Vec::new() };
-                for matcher in note.gate.iter().chain(&rule.matchers) {
+                for matcher in note.gate.iter().chain(&*rule.matchers) {
                     match cubes(matcher, &self.lists, changing) {
                         Some(cubes) => shape.cubes = and(&shape.cubes, &cubes),
                         None => {

@@ -101,6 +101,8 @@ impl RouterStatus<'_> {
                 let of_both = connections.len() + self.router.v6.connections.len();
                 Some(number(of_both as u64))
             }
+            "active-ipv4" => Some(Value::Bool(self.router.program.tracking)),
+            "active-ipv6" => Some(Value::Bool(self.router.program.v6.tracking)),
             "max-entries" => Some(number(connections.max_entries() as u64)),
             _ => None,
         }

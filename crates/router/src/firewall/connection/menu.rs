@@ -46,8 +46,9 @@ const TRACKING_PROPERTIES: [Property; Class::ALL.len() + 6] = {
     let count = Type::Number(0, u32::MAX as i64);
     all[at + 1] = Property::new("total-entries", count, "Connections now.").read_only();
     all[at + 2] = Property::new("max-entries", count, "Connections at most.").read_only();
-    all[at + 3] = Property::missing("active-ipv4", "version 7's; read enabled");
-    all[at + 4] = Property::missing("active-ipv6", "version 7's; read enabled");
+    let active = "Whether connections are tracked now.";
+    all[at + 3] = Property::new("active-ipv4", Type::Bool, active).read_only();
+    all[at + 4] = Property::new("active-ipv6", Type::Bool, active).read_only();
     all
 };
 

@@ -106,6 +106,14 @@ impl PartialEq for Pattern {
     }
 }
 
+impl Pattern {
+    /// Whether it is among these, as [`Patterns::matching`] has them.
+    #[cfg(test)]
+    pub(crate) fn is_one_of(&self, matching: &[u32]) -> bool {
+        matching.contains(&self.number)
+    }
+}
+
 impl Patterns {
     /// The enabled patterns of the menu. Those beyond what all may take together are left out.
     pub fn compile(tree: &Tree) -> Patterns {
@@ -114,8 +122,13 @@ impl Patterns {
             _ => None,
         };
         let all = tree.enabled(LAYER7.path);
-        let mut all: Vec<_> =
+        let all =
             all.filter_map(|item| Some((text(item, "name")?, text(item, "regexp")?))).collect();
+        Patterns::of(all)
+    }
+
+    /// These, by name.
+    pub(crate) fn of(mut all: Vec<(String, String)>) -> Patterns {
         while !all.is_empty() {
             let regexps: Vec<&str> = all.iter().map(|(_, regexp)| regexp.as_str()).collect();
             if let Ok(automaton) = automaton(&regexps, MAX_AUTOMATON.1) {

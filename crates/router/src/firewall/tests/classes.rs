@@ -6,21 +6,21 @@ use wire::TcpFlags;
 use wire::craft::{self, ip};
 
 /// Numbers that look drawn at random.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
 
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    pub(super) fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.below(of.len() as u64) as usize]
     }
 
     /// As filters have them (ClassBench): prefixes of a few networks, the longer the more.
-    fn prefix(&mut self) -> String {
+    pub(super) fn prefix(&mut self) -> String {
         let len = [0, 8, 16, 16, 24, 24, 24, 28, 32, 32, 32, 32][self.below(12) as usize];
         format!("{}/{len}", std::net::Ipv4Addr::from(self.host() & (!0u64 << (32 - len)) as u32))
     }
@@ -45,7 +45,7 @@ impl Dice {
         }
     }
 
-    fn rule(&mut self, chain: &str) -> String {
+    pub(super) fn rule(&mut self, chain: &str) -> String {
         let mut rule = format!("add chain={chain}");
         let not = |dice: &mut Dice| if dice.below(12) == 0 { "!" } else { "" };
         if self.below(4) > 0 {

@@ -5,6 +5,7 @@ mod classes;
 mod invalid;
 mod matchers;
 mod nat;
+mod patch;
 mod recipe;
 
 use super::address_list::AddressLists;
@@ -269,6 +270,7 @@ impl Packet {
             connection: Whole::default(),
             ingress_priority: self.ingress_priority,
             routes: &ROUTES,
+            vrf: Default::default(),
         }
     }
 }

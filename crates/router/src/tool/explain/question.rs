@@ -8,6 +8,7 @@
 //! addresses those that hosts and router have, a segment the one that its connection expects next.
 
 use super::question6;
+use crate::firewall::mark::Mark;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions};
 use crate::interface::InterfaceId;
 use crate::interface::menu::ETHERNET;
@@ -106,7 +107,7 @@ impl Question {
                     Some(crate::ip::route::Target::Gateways(ways)) => ways[0].0,
                     _ => InterfaceId::NONE,
                 };
-                let own = r.v4.routes.pref_src(dst);
+                let own = r.v4.routes.pref_src(Mark::NONE, dst);
                 own.or_else(|| address::source(&r.program.addresses, out, dst))
                     .ok_or("failure: the router has no address")?
             }

@@ -207,6 +207,7 @@ impl<'a> Writer<'a> {
                             icmp(*kind, *code)
                         )
                     }
+                    Made::Copy => "sends a copy to whoever watches".to_string(),
                     Made::Dns => "makes a DNS message".to_string(),
                     Made::Dhcp => "makes a DHCP message".to_string(),
                     Made::TcpReset => "makes a TCP reset".to_string(),

@@ -100,6 +100,7 @@ impl Bench {
             connection: Whole::default(),
             ingress_priority: None,
             routes: &Routes::default(),
+            vrf: Default::default(),
         };
         let Bench { state, trace, counters, log, .. } = self;
         self.filter.accepts(chain, &view, &mut Books { now, state, trace, counters, log })
