@@ -25,6 +25,7 @@ use crate::interface::bridge::stp::Stp;
 use crate::interface::tunnel::Tunnel;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::{Machine, Vrrp};
+use crate::ip::family::Family;
 use crate::ip::route::TooManyTargets;
 use crate::ip::{arp, dhcp, discovery, dns};
 use crate::ipv6::dhcp as dhcp6;
@@ -235,9 +236,18 @@ impl Router {
         for (outbox, &port) in self.io.outboxes.iter_mut().zip(&change.program.ports) {
             outbox.queue = change.program.ports_queue(port);
         }
-        let lost = lost_addresses(&self.program, &change.program);
+        let (old, new) = (&self.program, &change.program);
+        let lost = lost_addresses(old, new, |program| {
+            program.addresses.iter().map(|own| (own.interface, own.address)).collect()
+        });
+        let lost6 = lost_addresses(old, new, |program| {
+            program.v6.addresses.iter().map(|own| (own.interface, own.address)).collect()
+        });
         if !lost.is_empty() {
             self.v4.connections.end_masqueraded(&lost);
+        }
+        if !lost6.is_empty() {
+            self.v6.connections.end_masqueraded(&lost6);
         }
         // Who looks at frames between ports and IP decides whether anybody may skip that.
         let same_rules = Arc::ptr_eq(&self.program.bridge_filter, &change.program.bridge_filter)
@@ -343,10 +353,13 @@ impl Router {
 }
 
 /// The addresses that the router had on interfaces that ran, and has there no more.
-fn lost_addresses(old: &Program, new: &Program) -> Vec<u32> {
-    let of = |program: &Program| -> HashSet<(InterfaceId, u32)> {
-        let own = program.addresses.iter().filter(|own| program.runs(own.interface));
-        own.map(|own| (own.interface, own.address)).collect()
+fn lost_addresses<A: Family>(
+    old: &Program,
+    new: &Program,
+    own: impl Fn(&Program) -> Vec<(InterfaceId, A)>,
+) -> Vec<A> {
+    let of = |program: &Program| -> HashSet<(InterfaceId, A)> {
+        own(program).into_iter().filter(|(interface, _)| program.runs(*interface)).collect()
     };
     let (had, has) = (of(old), of(new));
     if had == has {

@@ -65,7 +65,6 @@ impl Router {
             new: None,
             new6: None,
             related: None,
-            translated: None,
             marks: Marks::default(),
             connection_mark: Mark::NONE,
             notrack: false,
@@ -260,11 +259,12 @@ impl Router {
     }
 
     /// Gives a packet, and all its fragments, another 5-tuple.
-    pub(crate) fn rewrite(&mut self, p: &mut Packet, new: FiveTuple) {
+    pub(crate) fn rewrite<F: Stacked>(&mut self, p: &mut Packet, new: FiveTuple<F>) {
         translation::rewrite(self.io.slab.bytes_mut(&mut p.frame), &mut p.layers, &new);
         for piece in &mut p.rest {
             translation::rewrite(self.io.slab.bytes_mut(&mut piece.frame), &mut piece.layers, &new);
         }
+        F::moved(p, &new);
     }
 
     /// The length of the longest piece of a packet (fragment, segment), which for most is all of it.

@@ -168,6 +168,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &firewall::facilities::RAW6,
     &firewall::facilities::MANGLE6,
     &firewall::facilities::FILTER6,
+    &firewall::facilities::NAT6,
     &queue::types::FACILITY,
     &queue::facilities::SIMPLE,
     &queue::facilities::TREE,

@@ -439,7 +439,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         mangle(r, now, MangleChain::Prerouting, &mut p);
     }
     r.at(Step::DstNat);
-    if let Err(why) = dst_nat(r, now, &mut p) {
+    if let Err(why) = dst_nat::<u32>(r, now, &mut p) {
         return r.discard(p, why);
     }
     r.at(Step::RoutingDecision);
@@ -521,7 +521,7 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
 
 /// LOCAL IN: the packet has passed its queues.
 fn arrived(r: &mut Router, now: Moment, mut p: Packet) {
-    if let Err(why) = settle(r, &mut p).and_then(|()| confirm::<u32>(r, now, &mut p)) {
+    if let Err(why) = settle::<u32>(r, &mut p).and_then(|()| confirm::<u32>(r, now, &mut p)) {
         return r.discard(p, why);
     }
     r.at(Step::LocalIn);
@@ -545,7 +545,7 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::TrackOutput);
     let Some(mut p) = track::<u32>(r, now, p) else { return };
     // What answers a translated connection is translated back, and may go another way then.
-    if let Err(why) = dst_nat(r, now, &mut p) {
+    if let Err(why) = dst_nat::<u32>(r, now, &mut p) {
         return r.discard(p, why);
     }
     if p.layers.tuple.dst != dst {
@@ -583,7 +583,7 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
     // Simple queues know a client by its own address: the one before src-nat.
     let tuple = p.layers.tuple;
     r.at(Step::SrcNat);
-    if let Err(why) = src_nat(r, now, &mut p) {
+    if let Err(why) = src_nat::<u32>(r, now, &mut p) {
         return r.discard(p, why);
     }
     if let Err(why) = confirm::<u32>(r, now, &mut p) {

@@ -11,7 +11,7 @@ use crate::ip::route::Routes;
 use crate::trace::Trace;
 use port::Frame;
 use wire::layers::Malformed;
-use wire::{FiveTuple, Layers, MacAddr};
+use wire::{Layers, MacAddr};
 
 /// `connection-state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -205,8 +205,6 @@ pub(crate) struct Packet {
     pub(crate) new6: Option<New<u128>>,
     /// For an ICMP error: the flow it goes along with.
     pub(crate) related: Option<FlowId>,
-    /// The 5-tuple it leaves with, if its connection is translated.
-    pub(crate) translated: Option<FiveTuple>,
     /// What mangle has marked it with.
     pub(crate) marks: Marks,
     /// What its connection was marked with when it came.

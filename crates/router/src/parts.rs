@@ -19,6 +19,7 @@ use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::{Connections, New};
 use crate::firewall::log::Log;
 use crate::firewall::mark::Mark;
+use crate::firewall::nat::{NatChain, NatVerdict, Translated};
 use crate::flow::{Hop, Resume, radius};
 use crate::interface::InterfaceId;
 use crate::interface::bonding;
@@ -32,14 +33,15 @@ use crate::interface::pppoe;
 use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::Machine;
-use crate::ip::family::Family;
+use crate::ip::address;
 use crate::ip::fragment::{Collected, Fragment, Reassembly};
 use crate::ip::gateway::{Gateway, Probe};
 use crate::ip::icmp::RateLimit;
 use crate::ip::neighbour::{NeighbourId, Neighbours};
 use crate::ip::route::Routes;
+use crate::ipv6;
 use crate::outbox::Outbox;
-use crate::packet::Packet;
+use crate::packet::{Ends, Packet};
 use crate::program::{BridgeAt, PortInfo, WayOut};
 use crate::recipe::{Edits, Recipes};
 use crate::router::Router;
@@ -160,7 +162,7 @@ impl Stack6 {
 }
 
 /// A family, and where what a router knows of it stands.
-pub(crate) trait Stacked: Family {
+pub(crate) trait Stacked: Translated {
     /// The connections.
     fn connections(r: &Router) -> &Connections<Self>;
     /// The same, to be written to.
@@ -179,6 +181,12 @@ pub(crate) trait Stacked: Family {
     fn is_tracking(r: &Router) -> bool;
     /// A packet's tuple.
     fn tuple(p: &Packet) -> FiveTuple<Self>;
+    /// Notes that a packet has another tuple now.
+    fn moved(p: &mut Packet, to: &FiveTuple<Self>);
+    /// What a new connection's first packet is translated to by `/ip firewall nat`, or IPv6's.
+    fn nat(r: &mut Router, now: Moment, p: &mut Packet, chain: NatChain) -> NatVerdict<Self>;
+    /// The router's own address on an interface, for packets from there to this one, or back.
+    fn own_address(r: &Router, interface: InterfaceId, toward: Self) -> Option<Self>;
     /// The connection that a packet begins.
     fn new_of(p: &mut Packet) -> &mut Option<New<Self>>;
     /// Keeps a fragment until its datagram is complete.
@@ -225,6 +233,17 @@ impl Stacked for u32 {
     #[inline(always)]
     fn tuple(p: &Packet) -> FiveTuple {
         p.layers.tuple
+    }
+
+    #[inline(always)]
+    fn moved(_: &mut Packet, _: &FiveTuple) {}
+
+    fn nat(r: &mut Router, now: Moment, p: &mut Packet, chain: NatChain) -> NatVerdict {
+        r.with_view(now, p, |program, view, books| program.nat.run(chain, view, books))
+    }
+
+    fn own_address(r: &Router, interface: InterfaceId, toward: u32) -> Option<u32> {
+        address::source(&r.program.addresses, interface, toward)
     }
 
     #[inline(always)]
@@ -278,6 +297,20 @@ impl Stacked for u128 {
     fn tuple(p: &Packet) -> FiveTuple<u128> {
         let FiveTuple { src_port, dst_port, protocol, .. } = p.layers.tuple;
         FiveTuple { src: p.ends.src, dst: p.ends.dst, src_port, dst_port, protocol }
+    }
+
+    #[inline(always)]
+    fn moved(p: &mut Packet, to: &FiveTuple<u128>) {
+        p.ends = Ends { src: to.src, dst: to.dst };
+    }
+
+    fn nat(r: &mut Router, now: Moment, p: &mut Packet, chain: NatChain) -> NatVerdict<u128> {
+        let Some(nat) = r.program.v6.nat.clone() else { return NatVerdict::None };
+        r.with_view(now, p, |_, view, books| nat.run(chain, view, books))
+    }
+
+    fn own_address(r: &Router, interface: InterfaceId, toward: u128) -> Option<u128> {
+        ipv6::address::source(&r.program.v6.addresses, interface, toward)
     }
 
     #[inline(always)]

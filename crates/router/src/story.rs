@@ -12,6 +12,7 @@
 use crate::discard::Discard;
 use crate::fast::Left;
 use crate::firewall::connection::FlowId;
+use crate::firewall::syntax::protocol_name;
 use crate::firewall::told::Met;
 use crate::flow::{Hop, Unkept};
 use crate::interface::InterfaceId;
@@ -23,7 +24,7 @@ use crate::router::Router;
 use crate::step::Step;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::FiveTuple;
-use wire::layers::ETHERTYPE_IPV6;
+use wire::layers::{ETHERTYPE_IPV6, protocol};
 
 /// A table of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,8 +161,8 @@ pub(crate) enum Event {
     Collected,
     /// The packet was given another tuple.
     Translated {
-        from: FiveTuple,
-        to: FiveTuple,
+        from: String,
+        to: String,
     },
     /// The route was chosen.
     Routed {
@@ -265,4 +266,13 @@ impl Router {
         };
         self.listen().into_iter().filter_map(step).collect()
     }
+}
+
+/// `udp 10.0.1.1:1000->10.0.2.1:2000`.
+pub(crate) fn tuple<A: Family>(tuple: &FiveTuple<A>) -> String {
+    let FiveTuple { src, dst, src_port, dst_port, protocol } = *tuple;
+    let has_ports = matches!(protocol, protocol::TCP | protocol::UDP);
+    let [src, dst] = [(src, src_port), (dst, dst_port)]
+        .map(|(address, port)| address.written(has_ports.then_some(port)));
+    format!("{} {src}->{dst}", protocol_name(protocol))
 }

@@ -213,6 +213,16 @@ impl Delta {
         self.u16((old >> 16) as u16, (new >> 16) as u16).u16(old as u16, new as u16)
     }
 
+    /// An address of IPv6 changes. It must stand at an even offset.
+    #[inline]
+    #[must_use]
+    pub const fn u128(self, old: u128, new: u128) -> Delta {
+        self.u32((old >> 96) as u32, (new >> 96) as u32)
+            .u32((old >> 64) as u32, (new >> 64) as u32)
+            .u32((old >> 32) as u32, (new >> 32) as u32)
+            .u32(old as u32, new as u32)
+    }
+
     /// Both changes.
     #[inline]
     #[must_use]

@@ -24,12 +24,13 @@ use crate::flow;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::Rewrite;
-use crate::ip::family::ports_of;
+use crate::ip::family::{Family, ports_of};
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::NeighbourId;
 use crate::ip::route::Target;
 use crate::router::Router;
 use port::{Batch, Frame, Slab};
+use wire::checksum::Delta;
 use wire::ipv6::{HEADER_LEN, header};
 use wire::layers::protocol;
 use wire::{FiveTuple, MacAddr, Moment, Tcp};
@@ -344,6 +345,9 @@ fn replay(
     }
     r.v6.connections.flow_mut(id).count(ip_len, now_ms);
     recipe.count.add(ip_len.into());
+    if flags & flow_flag::NAT != 0 {
+        translate(ip, is_tcp, &r.v6.connections.flow(id).translated());
+    }
     ip[7] -= 1;
     if way.edits.any {
         way.edits.write6(ip);
@@ -364,6 +368,24 @@ fn replay(
     r.transmit(port, frame, fast);
     r.io.mark = Mark::NONE;
     Ok(())
+}
+
+/// Rewrites addresses and ports and mends the checksum (RFC 1624).
+#[inline(never)]
+fn translate(ip: &mut [u8], is_tcp: bool, new: &FiveTuple<u128>) {
+    let Some(addresses) = u128::put_addresses(ip, new.src, new.dst, &mut Delta::default()) else {
+        return;
+    };
+    let Some(start) = ip[HEADER_LEN..].first_chunk_mut::<4>() else { return };
+    let old = u32::from_be_bytes(*start);
+    let ports = u32::from(new.src_port) << 16 | u32::from(new.dst_port);
+    *start = ports.to_be_bytes();
+    let delta = addresses.u32(old, ports);
+    let at = HEADER_LEN + if is_tcp { 16 } else { 6 };
+    if let Some(sum) = ip[at..].first_chunk_mut::<2>() {
+        let was = u16::from_be_bytes(*sum);
+        *sum = if is_tcp { delta.apply(was) } else { delta.apply_udp(was) }.to_be_bytes();
+    }
 }
 
 /// Whether a recipe of an earlier program holds under this one. A change of IPv6's rules or routes forgets all recipes, so

@@ -207,6 +207,27 @@ pub(crate) static FILTER6: Facility = Facility {
     ..Facility::of(&firewall6::FILTER)
 };
 
+/// `/ipv6 firewall nat`.
+pub(crate) static NAT6: Facility = Facility {
+    after: &[&INTERFACES, &ADDRESS_LIST],
+    compile: |c| {
+        c.remove_rules(&firewall6::NAT);
+        c.program.v6.nat = Some(Arc::new(Nat::compile6(&mut setting(c))));
+    },
+    check: |item, _| menu::check_of(item, "icmpv6"),
+    value: |status, item, property| status.rule(item, property),
+    remark: |status, item| {
+        let nat = status.router.program.v6.nat.as_ref()?;
+        let why = nat.invalid(item.id).map(ToString::to_string);
+        why.or_else(|| shadow(nat.shadowed_by(item.id)?, 0))
+    },
+    commands: &[
+        (&facility::reset(&firewall6::NAT), reset_rules),
+        (&facility::reset_all(&firewall6::NAT), reset_rules),
+    ],
+    ..Facility::of(&firewall6::NAT)
+};
+
 /// Why no packet reaches a rule: that of this number, behind those the router made itself.
 fn shadow(number: usize, ahead: usize) -> Option<String> {
     Some(format!("rule {} takes all its packets", number + ahead))

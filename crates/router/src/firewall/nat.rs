@@ -1,4 +1,4 @@
-//! `/ip firewall nat`: which translation a connection gets.
+//! `/ip firewall nat` and `/ipv6 firewall nat`: which translation a connection gets.
 //!
 //! ```text
 //! prerouting:  conntrack ─► mangle ─► [dstnat] ─► routing decision
@@ -18,9 +18,11 @@ use crate::firewall::mark::MarkBook;
 use crate::firewall::menu;
 use crate::firewall::read::{numbers, range};
 use crate::firewall::rule::{Books, Ruleset, Step};
+use crate::ip::family::Family;
+use crate::ipv6::firewall as firewall6;
 use crate::packet::View;
-use config::{Item, ItemId, Tree, Value};
-use wire::Ipv4Range;
+use config::{Item, ItemId, Menu, Tree, Value};
+use wire::{Ipv4Range, Ipv6Prefix};
 
 /// The built-in chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub type PortRange = (u16, u16);
 
 /// Which translation a connection gets. What is `None` stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NatVerdict {
+pub enum NatVerdict<A: Family = u32> {
     /// No rule decided.
     None,
     /// A rule said that there is to be no translation.
@@ -44,7 +46,7 @@ pub enum NatVerdict {
     /// `src-nat`.
     Src {
         /// The new source is one of these.
-        addresses: Option<Ipv4Range>,
+        addresses: Option<A::Block>,
         /// The new source port is one of these.
         ports: Option<PortRange>,
         /// By chance.
@@ -60,7 +62,7 @@ pub enum NatVerdict {
     /// `dst-nat`.
     Dst {
         /// The new destination is one of these.
-        addresses: Option<Ipv4Range>,
+        addresses: Option<A::Block>,
         /// The new destination port is one of these.
         ports: Option<PortRange>,
         /// By chance.
@@ -69,12 +71,12 @@ pub enum NatVerdict {
     /// `netmap`: of the chain's kind, the address at the same place of another network.
     Netmap {
         /// That network.
-        addresses: Ipv4Range,
+        addresses: A::Block,
     },
     /// `same`: of the chain's kind, the same one for all connections of a host, or of two.
     Same {
         /// One of these.
-        addresses: Ipv4Range,
+        addresses: A::Block,
         /// The new port is one of these.
         ports: Option<PortRange>,
         /// By chance.
@@ -91,8 +93,40 @@ pub enum NatVerdict {
     },
 }
 
-impl Table for NatVerdict {
-    const PATH: &'static str = menu::NAT.path;
+/// A family whose connections are translated.
+pub(crate) trait Translated: Family {
+    /// The menu of its rules.
+    const MENU: &'static Menu;
+
+    /// What a rule translates to; `None` for what stays.
+    fn to_addresses(item: &Item) -> Result<Option<Self::Block>, Invalid>;
+}
+
+impl Translated for u32 {
+    const MENU: &'static Menu = &menu::NAT;
+
+    fn to_addresses(item: &Item) -> Result<Option<Ipv4Range>, Invalid> {
+        let Some(value) = item.get("to-addresses") else { return Ok(None) };
+        let addresses = range(value).ok_or(Invalid::Unreadable("to-addresses"))?;
+        // RouterOS writes 0.0.0.0 for an address that is not to change.
+        Ok(Some(addresses).filter(|range| range.last() != 0))
+    }
+}
+
+impl Translated for u128 {
+    const MENU: &'static Menu = &firewall6::NAT;
+
+    fn to_addresses(item: &Item) -> Result<Option<Ipv6Prefix>, Invalid> {
+        match item.get("to-address") {
+            Some(&Value::Cidr6(address, len)) => Ok(Some(Ipv6Prefix::new(address.into(), len))),
+            Some(_) => Err(Invalid::Unreadable("to-address")),
+            None => Ok(None),
+        }
+    }
+}
+
+impl<A: Translated> Table for NatVerdict<A> {
+    const PATH: &'static str = A::MENU.path;
     const HOOKS: &'static [Hook] = &[
         Hook { name: "dstnat", has_in: true, has_out: false },
         Hook { name: "srcnat", has_in: false, has_out: true },
@@ -102,13 +136,8 @@ impl Table for NatVerdict {
         matches!(self, NatVerdict::Accept | NatVerdict::None)
     }
 
-    fn action(action: &str, item: &Item, _: &MarkBook) -> Result<Possible<NatVerdict>, Invalid> {
-        let addresses = match item.get("to-addresses") {
-            Some(value) => Some(range(value).ok_or(Invalid::Unreadable("to-addresses"))?),
-            None => None,
-        };
-        // RouterOS writes 0.0.0.0 for an address that is not to change.
-        let addresses = addresses.filter(|range| range.last() != 0);
+    fn action(action: &str, item: &Item, _: &MarkBook) -> Result<Possible<Self>, Invalid> {
+        let addresses = A::to_addresses(item)?;
         let ports = match item.get("to-ports") {
             Some(value) => Some(numbers(value).ok_or(Invalid::Unreadable("to-ports"))?),
             None => None,
@@ -153,8 +182,8 @@ impl Table for NatVerdict {
 
 /// The compiled table.
 #[derive(Clone, Debug)]
-pub struct Nat {
-    rules: Ruleset<NatVerdict>,
+pub struct Nat<A: Family = u32> {
+    rules: Ruleset<NatVerdict<A>>,
 }
 
 impl Nat {
@@ -168,14 +197,23 @@ impl Nat {
         let rules = compile::patched(&self.rules, setting, before, (menu::NAT.path, false))?;
         Some(Nat { rules })
     }
+}
 
+impl Nat<u128> {
+    /// Compiles the enabled rules of `/ipv6 firewall nat`.
+    pub fn compile6(setting: &mut Setting) -> Nat<u128> {
+        Nat { rules: compile::compile6(setting, firewall6::NAT.path) }
+    }
+}
+
+impl<A: Family> Nat<A> {
     /// Walks the first packet of a connection through a built-in chain.
-    pub fn run(&self, chain: NatChain, view: &View, books: &mut Books) -> NatVerdict {
+    pub fn run(&self, chain: NatChain, view: &View, books: &mut Books) -> NatVerdict<A> {
         self.rules.run(chain as usize, view, books).action.unwrap_or(NatVerdict::None)
     }
 
     /// The rules.
-    pub(crate) fn rules(&self) -> &Ruleset<NatVerdict> {
+    pub(crate) fn rules(&self) -> &Ruleset<NatVerdict<A>> {
         &self.rules
     }
 

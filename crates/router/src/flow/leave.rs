@@ -259,14 +259,14 @@ pub(crate) struct Hop<A = u32> {
 
 /// Where a packet of the router's own goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Onward {
+pub(super) enum Onward<A = u32> {
     /// To the router itself.
     Here,
     /// To a neighbour.
-    Out(Hop),
+    Out(Hop<A>),
 }
 
-impl Onward {
+impl<A> Onward<A> {
     /// By which interface; `NONE` if it stays.
     pub(super) fn interface(self) -> InterfaceId {
         match self {

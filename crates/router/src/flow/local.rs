@@ -113,7 +113,7 @@ pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
     }
     (p.port, p.in_interface, p.fast) = (InterfaceId::NONE, InterfaceId::NONE, false);
     // What was found out about the request is not true of the reply.
-    (p.flow, p.related, p.translated) = (None, None, None);
+    (p.flow, p.related) = (None, None);
     p.connection_state = ConnectionState::Untracked;
     p.trace.clear();
     r.tell(|| Event::Turned);

@@ -8,7 +8,7 @@
 //!
 //! The boxes are those of IPv4, and what they call is the same: raw, connection tracking, mangle, filter.
 //! This is a line of its own because what lies between them differs: links' own addresses, groups, extension
-//! headers, no pieces made on the way. There is no NAT.
+//! headers, no pieces made on the way.
 
 // Neighbour discovery, and what else ICMPv6 brings to the router.
 mod discovery;
@@ -17,10 +17,11 @@ mod rules;
 // The router's own programs, and what it says about packets it could not forward.
 mod local;
 
-use super::leave::{Hop, in_depth, record};
+use super::leave::{Hop, Onward, in_depth, record};
 use super::link_out;
 use super::mangle::{mangle6, raw6};
 use super::track::{confirm, fasttracked, reassemble, track};
+use super::translate::{dst_nat, settle, src_nat};
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
 use crate::firewall::mangle::MangleChain;
@@ -70,6 +71,10 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     if !p.fasttrack {
         r.at(Step::ManglePrerouting);
         mangle6(r, now, MangleChain::Prerouting, &mut p);
+    }
+    r.at(Step::DstNat);
+    if let Err(why) = dst_nat::<u128>(r, now, &mut p) {
+        return r.discard(p, why);
     }
     r.at(Step::RoutingDecision);
     let Ends { src, dst } = p.ends;
@@ -148,7 +153,7 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     mangle6(r, now, MangleChain::Input, &mut p);
     r.at(Step::FilterInput);
     let Some(mut p) = filter(r, now, FilterChain::Input, p) else { return };
-    if let Err(why) = confirm::<u128>(r, now, &mut p) {
+    if let Err(why) = settle::<u128>(r, &mut p).and_then(|()| confirm::<u128>(r, now, &mut p)) {
         return r.discard(p, why);
     }
     r.at(Step::LocalIn);
@@ -164,42 +169,49 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     // The answer to a packet that came in pieces is whole, too.
     p.layers.fragment &= p.rest.is_empty();
     r.at(Step::RoutingDecision);
-    let (dst, bound) = (p.ends.dst, p.bound);
-    let of_link = Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast();
-    let mut here = false;
-    let hop = if of_link {
-        bound.is_some().then_some(Hop { interface: bound, address: dst })
-    } else {
-        let program = r.program.clone();
-        match program.v6.routes.lookup(dst) {
-            Some(Target::Local) => {
-                here = true;
-                None
-            }
-            Some(target @ (Target::Connected(_) | Target::Gateways(_))) => {
-                Some(next_hop(target, p.ends))
-            }
-            _ => None,
-        }
-    };
-    if hop.is_none() && !here {
-        return r.discard(p, Discard::NoRoute);
-    }
-    p.out_interface = hop.map_or(InterfaceId::NONE, |hop| hop.interface);
+    let dst = p.ends.dst;
+    let Some(mut way) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
+    p.out_interface = way.interface();
     r.at(Step::RawOutput);
     if !raw6(r, now, RawChain::Output, &mut p) {
         return r.discard(p, Discard::RawDrop);
     }
     r.at(Step::TrackOutput);
     let Some(mut p) = track::<u128>(r, now, p) else { return };
-    p.out_interface = hop.map_or(InterfaceId::NONE, |hop| hop.interface);
+    // What answers a translated connection is translated back, and may go another way then.
+    if let Err(why) = dst_nat::<u128>(r, now, &mut p) {
+        return r.discard(p, why);
+    }
+    if p.ends.dst != dst {
+        match way_out(r, &p) {
+            Some(other) => way = other,
+            None => return r.discard(p, Discard::NoRoute),
+        }
+    }
+    p.out_interface = way.interface();
     r.at(Step::MangleOutput);
     mangle6(r, now, MangleChain::Output, &mut p);
     r.at(Step::FilterOutput);
     let Some(p) = filter(r, now, FilterChain::Output, p) else { return };
-    match hop {
-        Some(hop) => postrouting(r, now, p, hop),
-        None => input(r, now, p),
+    match way {
+        Onward::Out(hop) => postrouting(r, now, p, hop),
+        Onward::Here => input(r, now, p),
+    }
+}
+
+/// The way of a packet of the router's own; `None` if no route leads anywhere.
+fn way_out(r: &Router, p: &Packet) -> Option<Onward<u128>> {
+    let (dst, bound) = (p.ends.dst, p.bound);
+    if Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast() {
+        let hop = Hop { interface: bound, address: dst };
+        return bound.is_some().then_some(Onward::Out(hop));
+    }
+    match r.program.v6.routes.lookup(dst)? {
+        Target::Local => Some(Onward::Here),
+        target @ (Target::Connected(_) | Target::Gateways(_)) => {
+            Some(Onward::Out(next_hop(target, p.ends)))
+        }
+        _ => None,
     }
 }
 
@@ -208,6 +220,10 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
     if !p.fasttrack {
         r.at(Step::ManglePostrouting);
         mangle6(r, now, MangleChain::Postrouting, &mut p);
+    }
+    r.at(Step::SrcNat);
+    if let Err(why) = src_nat::<u128>(r, now, &mut p) {
+        return r.discard(p, why);
     }
     if let Err(why) = confirm::<u128>(r, now, &mut p) {
         return r.discard(p, why);

@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
-use wire::checksum::Sum;
+use wire::checksum::{Delta, Sum};
 use wire::icmpv6::{self, group_mac, solicited_node};
 use wire::ipv6::header;
 use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
-use wire::{FiveTuple, Ipv4Prefix, Ipv4Range, Ipv6, Ipv6Prefix, MacAddr, icmp};
+use wire::{FiveTuple, Ipv4Prefix, Ipv4Range, Ipv6, Ipv6Prefix, Layers, MacAddr, icmp};
 
 /// An address of a family, in host order: `u32` of IPv4, `u128` of IPv6.
 pub trait Family: Copy + Eq + Ord + Hash + Debug + Default {
@@ -49,8 +49,21 @@ pub trait Family: Copy + Eq + Ord + Hash + Debug + Default {
     /// What the checksum of a transport begins with.
     fn pseudo_header(src: Self, dst: Self, protocol: u8, len: u16) -> Sum;
 
-    /// The tuple of a packet that an error quotes; `None` for a later fragment.
-    fn quoted(packet: &[u8]) -> Option<FiveTuple<Self>>;
+    /// The packet that an error quotes; `None` for a later fragment.
+    fn quoted(packet: &[u8]) -> Option<Quoted<Self>>;
+
+    /// Whether a control message of this type has an identifier, for which ports stand.
+    fn has_identifier(kind: u8) -> bool;
+
+    /// What new addresses mean for the checksum of a control message.
+    fn over_control(addresses: Delta) -> Delta;
+
+    /// Writes addresses into a header; `None` if it is cut off. Says what that changes for transports that sum
+    /// them up, and adds to `change` all that it changes.
+    fn put_addresses(packet: &mut [u8], src: Self, dst: Self, change: &mut Delta) -> Option<Delta>;
+
+    /// Notes addresses in layers that have room for them.
+    fn note(layers: &mut Layers, src: Self, dst: Self);
 
     /// Whether a connection that begins was announced by another one: then it is related.
     fn meet(_: &mut Connections<Self>, _: &mut New<Self>, _now_ms: u32) -> bool {
@@ -71,6 +84,27 @@ pub trait Block<A>: Copy + Eq + Debug {
 
     /// A single one.
     fn host(address: A) -> Self;
+
+    /// How many they are, or the greatest number.
+    fn count(&self) -> u64;
+
+    /// That of a number less than their count: each has another.
+    fn number(&self, at: u64) -> A;
+
+    /// The one that has the place that `old` has in its network. Addresses that are no network count as the
+    /// smallest one that they are in, as in Linux.
+    fn at_place_of(&self, old: A) -> A;
+}
+
+/// What an error quotes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quoted<A> {
+    /// Its tuple.
+    pub tuple: FiveTuple<A>,
+    /// Where its transport header begins, if that is there.
+    pub l4: Option<u16>,
+    /// Where it ends.
+    pub end: u16,
 }
 
 impl Block<u32> for Ipv4Range {
@@ -85,6 +119,20 @@ impl Block<u32> for Ipv4Range {
     fn host(address: u32) -> Ipv4Range {
         Ipv4Prefix::host(address).into()
     }
+
+    fn count(&self) -> u64 {
+        u64::from(self.last() - self.first()) + 1
+    }
+
+    fn number(&self, at: u64) -> u32 {
+        self.first() + at as u32
+    }
+
+    fn at_place_of(&self, old: u32) -> u32 {
+        let differ = self.first() ^ self.last();
+        let host = u32::MAX.checked_shr(differ.leading_zeros()).unwrap_or(0);
+        self.first() & !host | old & host
+    }
 }
 
 impl Block<u128> for Ipv6Prefix {
@@ -98,6 +146,20 @@ impl Block<u128> for Ipv6Prefix {
 
     fn host(address: u128) -> Ipv6Prefix {
         Ipv6Prefix::new(address, 128)
+    }
+
+    fn count(&self) -> u64 {
+        1u64.checked_shl(128 - u32::from(self.len())).unwrap_or(u64::MAX)
+    }
+
+    fn number(&self, at: u64) -> u128 {
+        // An odd factor: no two numbers have the same one, and hosts lie all over a long network.
+        let spread = u128::from(at).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        self.bits() | spread & (self.bits() ^ self.last())
+    }
+
+    fn at_place_of(&self, old: u128) -> u128 {
+        self.bits() | old & (self.bits() ^ self.last())
     }
 }
 
@@ -166,9 +228,41 @@ impl Family for u32 {
         }
     }
 
-    fn quoted(packet: &[u8]) -> Option<FiveTuple> {
-        let quoted = layers::quoted(packet).ok()?;
-        (!quoted.later_fragment).then_some(quoted.tuple)
+    fn quoted(packet: &[u8]) -> Option<Quoted<u32>> {
+        let layers = layers::quoted(packet).ok()?;
+        let l4 = (layers.l4 != 0).then_some(layers.l4);
+        let quoted = Quoted { tuple: layers.tuple, l4, end: layers.l3_end };
+        (!layers.later_fragment).then_some(quoted)
+    }
+
+    #[inline(always)]
+    fn has_identifier(kind: u8) -> bool {
+        icmp::is_query(kind)
+    }
+
+    #[inline(always)]
+    fn over_control(_: Delta) -> Delta {
+        Delta::default()
+    }
+
+    #[inline(always)]
+    fn put_addresses(packet: &mut [u8], src: u32, dst: u32, change: &mut Delta) -> Option<Delta> {
+        let header = packet.first_chunk_mut::<20>()?;
+        let old_src = u32::from_be_bytes([header[12], header[13], header[14], header[15]]);
+        let old_dst = u32::from_be_bytes([header[16], header[17], header[18], header[19]]);
+        let addresses = Delta::default().u32(old_src, src).u32(old_dst, dst);
+        let checksum = u16::from_be_bytes([header[10], header[11]]);
+        let new_checksum = addresses.apply(checksum);
+        header[10..12].copy_from_slice(&new_checksum.to_be_bytes());
+        header[12..16].copy_from_slice(&src.to_be_bytes());
+        header[16..20].copy_from_slice(&dst.to_be_bytes());
+        *change = change.and(addresses).u16(checksum, new_checksum);
+        Some(addresses)
+    }
+
+    #[inline(always)]
+    fn note(layers: &mut Layers, src: u32, dst: u32) {
+        (layers.tuple.src, layers.tuple.dst) = (src, dst);
     }
 
     fn meet(connections: &mut Connections, new: &mut New, now_ms: u32) -> bool {
@@ -234,7 +328,7 @@ impl Family for u128 {
         Sum::pseudo_ipv6(src.to_be_bytes(), dst.to_be_bytes(), protocol, len.into())
     }
 
-    fn quoted(packet: &[u8]) -> Option<FiveTuple<u128>> {
+    fn quoted(packet: &[u8]) -> Option<Quoted<u128>> {
         // What is quoted is cut off: its headers are looked at as if what is there were all.
         let mut start = [0; QUOTED];
         let len = packet.len().min(QUOTED);
@@ -248,9 +342,37 @@ impl Family for u128 {
         }
         let upper = &start[usize::from(found.end)..len];
         let (src_port, dst_port) = ports_of(found.protocol, upper)?;
-        let protocol = found.protocol;
-        Some(FiveTuple { src: ip.src().into(), dst: ip.dst().into(), src_port, dst_port, protocol })
+        let (src, dst, protocol) = (ip.src().into(), ip.dst().into(), found.protocol);
+        let tuple = FiveTuple { src, dst, src_port, dst_port, protocol };
+        let end = packet.len().min(usize::from(u16::MAX)) as u16;
+        Some(Quoted { tuple, l4: Some(found.end), end })
     }
+
+    #[inline(always)]
+    fn has_identifier(kind: u8) -> bool {
+        matches!(kind, icmpv6::kind::ECHO_REQUEST | icmpv6::kind::ECHO_REPLY)
+    }
+
+    #[inline(always)]
+    fn over_control(addresses: Delta) -> Delta {
+        addresses
+    }
+
+    #[inline(always)]
+    fn put_addresses(packet: &mut [u8], src: u128, dst: u128, change: &mut Delta) -> Option<Delta> {
+        let header: &mut [u8; 32] = packet.get_mut(8..)?.first_chunk_mut()?;
+        let mut addresses = Delta::default();
+        for (at, new) in [(0, src), (16, dst)] {
+            let old: &mut [u8; 16] = header[at..].first_chunk_mut()?;
+            addresses = addresses.u128(u128::from_be_bytes(*old), new);
+            *old = new.to_be_bytes();
+        }
+        *change = change.and(addresses);
+        Some(addresses)
+    }
+
+    #[inline(always)]
+    fn note(_: &mut Layers, _: u128, _: u128) {}
 
     fn written(self, port: Option<u16>) -> String {
         let address = Ipv6Addr::from(self);

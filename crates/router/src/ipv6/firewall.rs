@@ -1,20 +1,20 @@
-//! `/ipv6 firewall`: raw, mangle, filter, address lists, connections.
+//! `/ipv6 firewall`: raw, mangle, filter, NAT, address lists, connections.
 //!
 //! ```text
-//! in ─► raw prerouting ─► conntrack ─► mangle prerouting ─► routing decision ┬► hop limit ─► mangle forward ─► [filter forward]
-//!                                                                            └► mangle input ─► [filter input]
-//! local out ─► routing decision ─► raw output ─► conntrack ─► mangle output ─► [filter output]
+//! in ─► raw ─► conntrack ─► mangle ─► dstnat ─► routing decision ┬► hop limit ─► mangle ─► [filter forward] ─┐
+//!                                                               └► mangle ─► [filter input]                 ├► mangle ─► srcnat
+//! local out ─► routing decision ─► raw ─► conntrack ─► mangle ─► [filter output] ─────────────────────────────┘
 //! ```
 //!
-//! The tables are IPv4's: chains, jumps, gates, counters, raw and mangle altogether. The matchers of
+//! The tables are IPv4's: chains, jumps, gates, counters, raw, mangle and NAT altogether. The matchers of
 //! addresses, hop limit, extension headers and ICMPv6 are IPv6's own, and so are the filter's answers.
 //!
-//! Missing: **NAT**, **routing marks** (there is one table of routes), the matchers that are not in the menu.
+//! Missing: **routing marks** (there is one table of routes), the matchers that are not in the menu.
 
 // The property tables.
 mod menus;
 
-pub use menus::{ADDRESS_LIST, CONNECTION, FILTER, MANGLE, RAW};
+pub use menus::{ADDRESS_LIST, CONNECTION, FILTER, MANGLE, NAT, RAW};
 
 pub(crate) use menus::{ORDER, REJECT_WITH};
 

@@ -43,6 +43,7 @@ pub(crate) mod facilities;
 
 use crate::firewall::connection::Enabled;
 use crate::firewall::mangle::Mangle;
+use crate::firewall::nat::Nat;
 use crate::firewall::raw::Raw;
 use crate::interface::InterfaceId;
 use crate::ip::icmp::RateLimit;
@@ -84,6 +85,8 @@ pub struct Meant {
     pub mangle: Option<Arc<Mangle>>,
     /// `/ipv6 firewall filter`; none before it was compiled.
     pub filter: Option<Arc<Filter>>,
+    /// `/ipv6 firewall nat`; none before it was compiled.
+    pub nat: Option<Arc<Nat<u128>>>,
     /// Whether connections are tracked.
     pub tracking: bool,
     /// Whether a routed packet needs nothing but the FIB.
@@ -136,6 +139,7 @@ impl Meant {
         self.raw.as_ref().is_some_and(|raw| !raw.is_empty())
             || self.mangle.as_ref().is_some_and(|mangle| !mangle.is_empty())
             || self.filter.as_ref().is_some_and(|filter| !filter.is_empty())
+            || self.nat.as_ref().is_some_and(|nat| !nat.is_empty())
     }
 
     /// Whether packets may go in FastPath, and be counted there.

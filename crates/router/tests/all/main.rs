@@ -28,6 +28,7 @@ mod icmp;
 mod ipv6;
 mod ipv6_dhcp;
 mod ipv6_firewall;
+mod ipv6_nat;
 mod ipv6_nd;
 mod l2tp;
 #[path = "../../../port/tests/left_out/mod.rs"]

@@ -32,6 +32,7 @@ impl Rig {
             "/ipv6 firewall raw",
             "/ipv6 firewall mangle",
             "/ipv6 firewall filter",
+            "/ipv6 firewall nat",
         ] {
             for (n, count) in router.rule_counts(menu, tree).iter().enumerate() {
                 lines.push(format!("{menu} {n}: {count:?}"));

@@ -438,7 +438,7 @@ impl<A: Family> Connections<A> {
         if !packet.checksum_ok() {
             return Tracking::INVALID;
         }
-        let along = quoted.reversed();
+        let along = quoted.tuple.reversed();
         match self.table.find(A::hash_of(&along), &along) {
             Some(flow) if self.table.flow(flow).connection != ConnectionId::NONE => Tracking {
                 state: ConnectionState::Related,

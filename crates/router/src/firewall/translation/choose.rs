@@ -22,8 +22,9 @@
 
 use crate::discard::Discard;
 use crate::firewall::connection::{Connections, Flags, New};
+use crate::ip::family::{Block, Family};
+use wire::FiveTuple;
 use wire::layers::protocol;
-use wire::{FiveTuple, Ipv4Range};
 
 /// How many ports of one address are looked at.
 pub const TRIES: u32 = 256;
@@ -41,11 +42,11 @@ pub enum NatKind {
 
 /// What a rule allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NatTarget {
+pub struct NatTarget<A: Family = u32> {
     /// What is translated.
     pub kind: NatKind,
     /// One of these addresses; `None`: it stays.
-    pub addresses: Option<Ipv4Range>,
+    pub addresses: Option<A::Block>,
     /// One of these ports, both ends included; `None`: any, best the same. Means nothing to
     /// protocols without ports, nor to ICMP.
     pub ports: Option<(u16, u16)>,
@@ -67,46 +68,40 @@ pub enum Pick {
     Place,
 }
 
-impl NatTarget {
+impl<A: Family> NatTarget<A> {
     /// One of these addresses, each host its own, and of these ports, best the old one.
     pub const fn new(
         kind: NatKind,
-        addresses: Option<Ipv4Range>,
+        addresses: Option<A::Block>,
         ports: Option<(u16, u16)>,
-    ) -> NatTarget {
+    ) -> NatTarget<A> {
         NatTarget { kind, addresses, ports, pick: Pick::Host, random: None }
     }
 
     /// The addresses to try for an old one of a connection, the best first.
-    fn addresses(&self, old: u32, tuple: &FiveTuple) -> Addresses {
+    fn addresses(&self, old: A, tuple: &FiveTuple<A>) -> Addresses<A> {
+        let block = self.addresses.unwrap_or_else(|| A::Block::host(old));
         let host = match self.pick {
             Pick::Host => FiveTuple { src: tuple.src, ..FiveTuple::default() },
             Pick::Pair => FiveTuple { src: tuple.src, dst: tuple.dst, ..FiveTuple::default() },
             Pick::Place => {
-                let mapped = self.addresses.map_or(old, |range| at_its_place(old, range));
-                return Addresses { first: mapped, count: 1, at: 0 };
+                let block = A::Block::host(block.at_place_of(old));
+                return Addresses { block, count: 1, at: 0 };
             }
         };
-        Addresses::new(old, self.addresses, host.hash())
+        let count = block.count();
+        Addresses { block, count, at: u64::from(A::hash_of(&host)) % count }
     }
 }
 
-/// The address that has in `range` the place that `old` has in its network. A range that is no
-/// network counts as the smallest one that it is in, as in Linux.
-fn at_its_place(old: u32, range: Ipv4Range) -> u32 {
-    let differ = range.first() ^ range.last();
-    let host = u32::MAX.checked_shr(differ.leading_zeros()).unwrap_or(0);
-    range.first() & !host | old & host
-}
-
-impl Connections {
+impl<A: Family> Connections<A> {
     /// Translates a connection that is not entered yet. Destinations first, then sources; both
     /// may be (hairpin).
     ///
     /// # Errors
     /// [`Discard::NatPortsExhausted`], counted; the connection is as it was.
-    pub fn translate(&mut self, new: &mut New, target: &NatTarget) -> Result<(), Discard> {
-        let taken = |tuple: &FiveTuple| self.is_taken(&tuple.reversed());
+    pub fn translate(&mut self, new: &mut New<A>, target: &NatTarget<A>) -> Result<(), Discard> {
+        let taken = |tuple: &FiveTuple<A>| self.is_taken(&tuple.reversed());
         let Some(chosen) = choose(new.translated, target, taken) else {
             self.counts.ports_exhausted += 1;
             return Err(Discard::NatPortsExhausted);
@@ -127,7 +122,7 @@ impl Connections {
     ///
     /// # Errors
     /// [`Discard::NatPortsExhausted`], counted.
-    pub fn settle(&mut self, new: &mut New) -> Result<(), Discard> {
+    pub fn settle(&mut self, new: &mut New<A>) -> Result<(), Discard> {
         let same = NatTarget::new(NatKind::Source, None, None);
         self.translate(new, &same)
     }
@@ -136,24 +131,24 @@ impl Connections {
 /// The tuple with its source or destination translated; `None` if all that was looked at is taken.
 /// `taken` says whether a connection whose packets leave with a tuple could not be told from
 /// another by its replies.
-pub fn choose(
-    tuple: FiveTuple,
-    target: &NatTarget,
-    taken: impl Fn(&FiveTuple) -> bool,
-) -> Option<FiveTuple> {
+pub fn choose<A: Family>(
+    tuple: FiveTuple<A>,
+    target: &NatTarget<A>,
+    taken: impl Fn(&FiveTuple<A>) -> bool,
+) -> Option<FiveTuple<A>> {
     match target.kind {
         NatKind::Source => source(tuple, target, taken),
         NatKind::Destination => Some(destination(tuple, target)),
     }
 }
 
-fn source(
-    tuple: FiveTuple,
-    target: &NatTarget,
-    taken: impl Fn(&FiveTuple) -> bool,
-) -> Option<FiveTuple> {
+fn source<A: Family>(
+    tuple: FiveTuple<A>,
+    target: &NatTarget<A>,
+    taken: impl Fn(&FiveTuple<A>) -> bool,
+) -> Option<FiveTuple<A>> {
     // Of the tuple as it was: hosts behind one address that use the same port begin apart.
-    let start = target.random.unwrap_or_else(|| tuple.hash());
+    let start = target.random.unwrap_or_else(|| A::hash_of(&tuple));
     let mut addresses = target.addresses(tuple.src, &tuple);
     (0..addresses.count.min(u64::from(ADDRESSES))).find_map(|_| {
         let tuple = FiveTuple { src: addresses.next(), ..tuple };
@@ -162,18 +157,18 @@ fn source(
 }
 
 /// A free port for this source address.
-fn port(
-    tuple: FiveTuple,
-    target: &NatTarget,
+fn port<A: Family>(
+    tuple: FiveTuple<A>,
+    target: &NatTarget<A>,
     start: u32,
-    taken: &impl Fn(&FiveTuple) -> bool,
-) -> Option<FiveTuple> {
+    taken: &impl Fn(&FiveTuple<A>) -> bool,
+) -> Option<FiveTuple<A>> {
     let (port, ports) = (tuple.src_port, target.ports);
-    let is_icmp = tuple.protocol == protocol::ICMP;
+    let is_icmp = tuple.protocol == A::ICMP;
     let (low, high) = match (tuple.protocol, ports) {
         (protocol::TCP | protocol::UDP, Some(ports)) => ports,
         (protocol::TCP | protocol::UDP, None) => class(port),
-        (protocol::ICMP, _) => (0, u16::MAX), // identifiers have no classes (RFC 5508 §3.1)
+        _ if is_icmp => (0, u16::MAX), // identifiers have no classes (RFC 5508 §3.1)
         _ => return (!taken(&tuple)).then_some(tuple),
     };
     let with = |port: u16| {
@@ -199,13 +194,13 @@ fn port(
     None
 }
 
-fn destination(tuple: FiveTuple, target: &NatTarget) -> FiveTuple {
+fn destination<A: Family>(tuple: FiveTuple<A>, target: &NatTarget<A>) -> FiveTuple<A> {
     let dst = target.addresses(tuple.dst, &tuple).next();
     let dst_port = match (tuple.protocol, target.ports) {
         (protocol::TCP | protocol::UDP, Some((low, high)))
             if tuple.dst_port < low || tuple.dst_port > high || target.random.is_some() =>
         {
-            let start = target.random.unwrap_or_else(|| tuple.hash());
+            let start = target.random.unwrap_or_else(|| A::hash_of(&tuple));
             low + (start % (u32::from(high - low) + 1)) as u16
         }
         _ => tuple.dst_port,
@@ -222,23 +217,16 @@ fn class(port: u16) -> (u16, u16) {
     }
 }
 
-/// The addresses of a range, beginning with the one that belongs to a host.
-struct Addresses {
-    first: u32,
+/// Addresses of a block, beginning with the one that belongs to a host.
+struct Addresses<A: Family> {
+    block: A::Block,
     count: u64,
     at: u64,
 }
 
-impl Addresses {
-    fn new(old: u32, range: Option<Ipv4Range>, hash: u32) -> Addresses {
-        let (first, last) = range.map_or((old, old), |range| (range.first(), range.last()));
-        let count = u64::from(last - first) + 1;
-        let at = u64::from(hash) % count;
-        Addresses { first, count, at }
-    }
-
-    fn next(&mut self) -> u32 {
-        let address = self.first + self.at as u32;
+impl<A: Family> Addresses<A> {
+    fn next(&mut self) -> A {
+        let address = self.block.number(self.at);
         self.at = (self.at + 1) % self.count;
         address
     }

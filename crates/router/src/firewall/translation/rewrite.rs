@@ -1,9 +1,9 @@
 //! Frames rewritten in place, with every checksum that depends on what changed.
 //!
 //! ```text
-//!  IPv4 header   addresses ──────────────► header checksum
+//!  IP header     addresses ──────────────► header checksum (IPv4's)
 //!  TCP, UDP      ports ─── and addresses ► checksum (UDP: 0 stays 0)
-//!  ICMP query    identifier ─────────────► checksum
+//!  ICMP query    identifier ─────────────► checksum (ICMPv6's: with the addresses, of any type)
 //!  GRE of PPTP   call ID (no checksum)
 //!  ICMP error    quoted packet: the same once more ─► the error's own checksum
 //! ```
@@ -13,16 +13,18 @@
 //!
 //! Never panics, whatever the frame; never looks at what a translation is for.
 
+use crate::ip::family::{Control, Family};
 use wire::checksum::Delta;
 use wire::layers::protocol;
 use wire::{FiveTuple, Layers, icmp, layers};
 
-/// Gives an IPv4 packet another 5-tuple. `layers` are `frame`'s and become those of the result.
+/// Gives a packet another 5-tuple. `layers` are `frame`'s and become those of the result; addresses of IPv6
+/// are not in them.
 ///
 /// Of an ICMP error, and of a fragment that is not the first, only the addresses change. The
 /// other fragments of a datagram need the same addresses, each with a call of its own.
 #[inline]
-pub fn rewrite(frame: &mut [u8], layers: &mut Layers, new: &FiveTuple) {
+pub fn rewrite<A: Family>(frame: &mut [u8], layers: &mut Layers, new: &FiveTuple<A>) {
     let Some(packet) = frame.get_mut(usize::from(layers.l3)..usize::from(layers.l3_end)) else {
         return;
     };
@@ -31,7 +33,7 @@ pub fn rewrite(frame: &mut [u8], layers: &mut Layers, new: &FiveTuple) {
         l4 => l4.checked_sub(layers.l3).map(usize::from),
     };
     let has_ports = rewrite_packet(packet, l4, layers.protocol, new, &mut Delta::default());
-    (layers.tuple.src, layers.tuple.dst) = (new.src, new.dst);
+    A::note(layers, new.src, new.dst);
     if has_ports {
         (layers.tuple.src_port, layers.tuple.dst_port) = (new.src_port, new.dst_port);
     }
@@ -39,24 +41,24 @@ pub fn rewrite(frame: &mut [u8], layers: &mut Layers, new: &FiveTuple) {
 
 /// Gives the packet that an ICMP error quotes another 5-tuple, and puts the checksums of both
 /// right (RFC 5508 §4.2). Nothing happens if nothing readable is quoted.
-pub fn rewrite_quoted(frame: &mut [u8], layers: &Layers, new: &FiveTuple) {
+pub fn rewrite_quoted<A: Family>(frame: &mut [u8], layers: &Layers, new: &FiveTuple<A>) {
     let (l4, end) = (usize::from(layers.l4), usize::from(layers.l3_end));
-    if l4 == 0 || layers.protocol != protocol::ICMP {
+    if l4 == 0 || layers.protocol != A::ICMP {
         return;
     }
     let Some(message) = frame.get_mut(l4..end) else { return };
     let Some(kind) = message.first() else { return };
-    if !icmp::is_error(*kind) {
+    if A::control(*kind) != Control::Error {
         return;
     }
     let Some((header, quoted)) = message.split_first_chunk_mut::<{ icmp::HEADER_LEN }>() else {
         return;
     };
-    let Ok(inside) = layers::quoted(quoted) else { return };
-    let inside_l4 = (inside.l4 != 0).then_some(usize::from(inside.l4));
+    let Some(inside) = A::quoted(quoted) else { return };
     let mut change = Delta::default();
-    let packet = &mut quoted[..usize::from(inside.l3_end)];
-    rewrite_packet(packet, inside_l4, inside.protocol, new, &mut change);
+    let packet = &mut quoted[..usize::from(inside.end)];
+    let l4 = inside.l4.map(usize::from);
+    rewrite_packet(packet, l4, inside.tuple.protocol, new, &mut change);
     let checksum = u16::from_be_bytes([header[2], header[3]]);
     header[2..4].copy_from_slice(&change.apply(checksum).to_be_bytes());
 }
@@ -72,29 +74,20 @@ fn rewrite_call(packet: &mut [u8], call: u16, change: &mut Delta) -> bool {
     true
 }
 
-/// Rewrites from the IPv4 header on; `l4` counts from there. All that changes is gathered in
+/// Rewrites from the IP header on; `l4` counts from there. All that changes is gathered in
 /// `change`. Says whether ports (or an identifier) were there to be rewritten.
 #[inline(always)]
-fn rewrite_packet(
+fn rewrite_packet<A: Family>(
     packet: &mut [u8],
     l4: Option<usize>,
     protocol: u8,
-    new: &FiveTuple,
+    new: &FiveTuple<A>,
     change: &mut Delta,
 ) -> bool {
-    let Some(header) = packet.first_chunk_mut::<20>() else { return false };
-    let old_src = u32::from_be_bytes([header[12], header[13], header[14], header[15]]);
-    let old_dst = u32::from_be_bytes([header[16], header[17], header[18], header[19]]);
-    let addresses = Delta::default().u32(old_src, new.src).u32(old_dst, new.dst);
-    let checksum = u16::from_be_bytes([header[10], header[11]]);
-    let new_checksum = addresses.apply(checksum);
-    header[10..12].copy_from_slice(&new_checksum.to_be_bytes());
-    header[12..16].copy_from_slice(&new.src.to_be_bytes());
-    header[16..20].copy_from_slice(&new.dst.to_be_bytes());
-    *change = change.and(addresses).u16(checksum, new_checksum);
-
+    let Some(addresses) = A::put_addresses(packet, new.src, new.dst, change) else { return false };
     let Some(transport) = l4.and_then(|l4| packet.get_mut(l4..)) else {
-        return protocol == protocol::GRE && rewrite_call(packet, new.dst_port, change);
+        let is_call = protocol == protocol::GRE && A::ETHERTYPE == layers::ETHERTYPE_IPV4;
+        return is_call && rewrite_call(packet, new.dst_port, change);
     };
     let Some(start) = transport.first_chunk_mut::<8>() else { return false };
     let word = |at: usize| u16::from_be_bytes([start[at], start[at + 1]]);
@@ -118,14 +111,20 @@ fn rewrite_packet(
             }
             true
         }
-        protocol::ICMP if icmp::is_query(start[0]) => {
-            let (checksum, identifier) = (word(2), word(4));
-            let delta = Delta::default().u16(identifier, new.src_port);
-            let new_checksum = delta.apply(checksum);
-            start[2..4].copy_from_slice(&new_checksum.to_be_bytes());
-            start[4..6].copy_from_slice(&new.src_port.to_be_bytes());
-            *change = change.and(delta).u16(checksum, new_checksum);
-            true
+        _ if protocol == A::ICMP => {
+            let (is_query, checksum, identifier) = (A::has_identifier(start[0]), word(2), word(4));
+            let mut delta = A::over_control(addresses);
+            if is_query {
+                let changed = Delta::default().u16(identifier, new.src_port);
+                start[4..6].copy_from_slice(&new.src_port.to_be_bytes());
+                (delta, *change) = (delta.and(changed), change.and(changed));
+            }
+            if delta != Delta::default() {
+                let new_checksum = delta.apply(checksum);
+                start[2..4].copy_from_slice(&new_checksum.to_be_bytes());
+                *change = change.u16(checksum, new_checksum);
+            }
+            is_query
         }
         _ => false,
     }

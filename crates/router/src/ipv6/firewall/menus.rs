@@ -32,6 +32,14 @@ pub static MANGLE: Menu = Menu {
     help: "Marks, and headers of IPv6 edited: rules over packets.",
 };
 
+/// `/ipv6 firewall nat`.
+pub static NAT: Menu = Menu {
+    path: "/ipv6 firewall nat",
+    kind: RULES,
+    properties: &NAT_PROPERTIES,
+    help: "Connections of IPv6 whose sources or destinations are translated.",
+};
+
 /// `/ipv6 firewall connection`.
 pub static CONNECTION: Menu = Menu {
     path: "/ipv6 firewall connection",
@@ -59,7 +67,7 @@ pub static ADDRESS_LIST: Menu = Menu {
 };
 
 /// The order in which a rule's matchers are tried: IPv4's, as far as IPv6 has them.
-pub(crate) const ORDER: [&str; 32] = [
+pub(crate) const ORDER: [&str; 33] = [
     "in-interface",
     "out-interface",
     "in-interface-list",
@@ -86,6 +94,7 @@ pub(crate) const ORDER: [&str; 32] = [
     "packet-mark",
     "connection-mark",
     "connection-state",
+    "connection-nat-state",
     "connection-bytes",
     "random",
     "nth",
@@ -132,10 +141,11 @@ const EARLY: [Property; 33] = [
 ];
 
 /// What else the rules behind connection tracking look at.
-const LATE: [Property; 8] = [
+const LATE: [Property; 9] = [
     matcher_named("packet-mark"),
     matcher_named("connection-mark"),
     matcher_named("connection-state"),
+    matcher_named("connection-nat-state"),
     matcher_named("connection-bytes"),
     matcher_named("connection-type"),
     Property::missing("connection-limit", "it counts addresses of IPv4 only"),
@@ -203,6 +213,30 @@ const RAW_HEAD: [Property; 3] = [
     JUMP_TARGET,
 ];
 
+const NAT_ACTIONS: Type = Type::Enum(&[
+    "accept",
+    "add-dst-to-address-list",
+    "add-src-to-address-list",
+    "dst-nat",
+    "jump",
+    "log",
+    "masquerade",
+    "netmap",
+    "passthrough",
+    "redirect",
+    "return",
+    "src-nat",
+]);
+
+const NAT_HEAD: [Property; 6] = [
+    Property::new("chain", WORD, "srcnat, dstnat or a chain of your own.").required(),
+    Property::new("action", NAT_ACTIONS, "Which translation a connection gets.").default("accept"),
+    JUMP_TARGET,
+    Property::new("to-address", Type::Cidr6, "The new source or destination: one of a prefix."),
+    Property::new("to-ports", Type::Numbers(0, 65535), "The new source or destination ports."),
+    Property::new("randomise-ports", Type::Bool, "Any free port instead of the old one."),
+];
+
 const MANGLE_ACTIONS: Type = Type::Only(
     &Type::Enum(&[
         "accept",
@@ -268,5 +302,7 @@ static FILTER_PROPERTIES: [Property; FILTER_HEAD.len() + MATCHERS.len() + TAIL.l
     join(FILTER_HEAD, MATCHERS, TAIL);
 static RAW_PROPERTIES: [Property; RAW_HEAD.len() + EARLY.len() + TAIL.len()] =
     join(RAW_HEAD, EARLY, TAIL);
+static NAT_PROPERTIES: [Property; NAT_HEAD.len() + MATCHERS.len() + TAIL.len()] =
+    join(NAT_HEAD, MATCHERS, TAIL);
 static MANGLE_PROPERTIES: [Property; MANGLE_HEAD.len() + MATCHERS.len() + TAIL.len()] =
     join(MANGLE_HEAD, MATCHERS, TAIL);

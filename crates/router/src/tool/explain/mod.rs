@@ -34,7 +34,7 @@ use crate::flow;
 use crate::interface::InterfaceId;
 use crate::router::Router;
 use crate::step::Step;
-use crate::story::{Event, Near};
+use crate::story::{Event, Near, tuple};
 use crate::tool::picture;
 use config::{
     Call, Command, Display, Group, Job, Progress, Record, Reply, Started, Tree, Unnamed, Value,
@@ -346,9 +346,9 @@ impl Outcome {
 /// `udp 10.0.1.1:5->10.0.2.1:6`.
 fn what(frame: &[u8]) -> String {
     match layers::network(frame) {
-        Ok(layers) if layers.ether_type == layers::ETHERTYPE_IPV4 => words::tuple(&layers.tuple),
+        Ok(layers) if layers.ether_type == layers::ETHERTYPE_IPV4 => tuple(&layers.tuple),
         Ok(_) if question6::tuple(frame).is_some() => {
-            question6::tuple(frame).map_or(String::new(), |(tuple, _)| words::tuple(&tuple))
+            question6::tuple(frame).map_or(String::new(), |(whole, _)| tuple(&whole))
         }
         Ok(layers) => format!("EtherType 0x{:04x}", layers.ether_type),
         Err(malformed) => format!("{malformed:?}, malformed"),

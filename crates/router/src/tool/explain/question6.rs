@@ -37,7 +37,7 @@ pub(super) fn tuple(frame: &[u8]) -> Option<(FiveTuple<u128>, &[u8])> {
 /// The tuple of the packet that an ICMPv6 error quotes.
 pub(super) fn quoted(message: &[u8]) -> Option<FiveTuple<u128>> {
     let quote = message.get(icmpv6::HEADER_LEN..)?;
-    u128::quoted(quote).filter(|_| icmpv6::is_error(message[0]))
+    u128::quoted(quote).map(|quoted| quoted.tuple).filter(|_| icmpv6::is_error(message[0]))
 }
 
 /// Whether a frame carries IPv6.

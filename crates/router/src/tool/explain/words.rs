@@ -11,12 +11,10 @@ use crate::discard::Discard;
 use crate::firewall::connection::FlowId;
 use crate::firewall::mark::{Mark, MarkNames};
 use crate::firewall::menu::{FILTER, NAT};
-use crate::firewall::syntax::protocol_name;
 use crate::firewall::told::{Failed, Has, Met};
 use crate::firewall::{mangle, raw};
 use crate::interface::InterfaceId;
 use crate::interface::bridge;
-use crate::ip::family::Family;
 use crate::ip::route::Target;
 use crate::ip::rule::Decision as Decided;
 use crate::ipv6::firewall as firewall6;
@@ -26,12 +24,11 @@ use crate::queue::trees::TREE;
 use crate::queue::{Decision, QueueLeafId};
 use crate::router::Router;
 use crate::step::Step;
-use crate::story::{Edit, Event, Flow, Made, Near, Table};
+use crate::story::{Edit, Event, Flow, Made, Near, Table, tuple};
 use config::{Item, ItemId, Menu, Tree, Value};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use wire::layers::protocol;
-use wire::{FiveTuple, Moment};
+use wire::Moment;
 
 /// Writes the rows of a story. The router is the trial it happened on.
 pub(super) struct Writer<'a> {
@@ -114,9 +111,7 @@ impl<'a> Writer<'a> {
             }
             Event::Collected => self.text("waits for the rest of its datagram"),
             Event::Translated { from, to } if from == to => {}
-            Event::Translated { from, to } => {
-                self.text(&format!("{} becomes {}", tuple(from), tuple(to)))
-            }
+            Event::Translated { from, to } => self.text(&format!("{from} becomes {to}")),
             Event::Routed { decision: Decided::Drop, .. } => self.text("a route rule drops it"),
             Event::Routed { decision: Decided::Unreachable, .. } => {
                 self.text("a route rule makes it unreachable");
@@ -491,14 +486,6 @@ fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
         Some(Value::Text(text)) => Some(text),
         _ => None,
     }
-}
-
-/// `udp 10.0.1.1:1000->10.0.2.1:2000`.
-pub(super) fn tuple<A: Family>(tuple: &FiveTuple<A>) -> String {
-    let FiveTuple { src, dst, src_port, dst_port, protocol } = *tuple;
-    let has_ports = matches!(protocol, protocol::TCP | protocol::UDP);
-    let side = |address: A, port| address.written(has_ports.then_some(port));
-    format!("{} {}->{}", protocol_name(protocol), side(src, src_port), side(dst, dst_port))
 }
 
 /// What an ICMPv6 error says (RFC 4443 §3).
