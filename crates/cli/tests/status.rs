@@ -14,7 +14,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
     ("/ipv6 dhcp-relay", "DHCPv6 from elsewhere"),
-    ("/ipv6 firewall nat", "NAT of IPv6"),
     ("/mpls", "MPLS"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
     ("/tool traffic-monitor", "tools"),

@@ -26,7 +26,7 @@ use crate::ip::{address, arp};
 use crate::packet::{ConnectionState, Ends, Packet, View};
 use crate::parts::{Learnt, Links, Stacked};
 use crate::program::{Interface, Kind, Program};
-use crate::queue::{Decision, Label};
+use crate::queue::Decision;
 use crate::router::Router;
 use crate::story::{Event, Made};
 use crate::trace::Trace;
@@ -434,11 +434,8 @@ impl Router {
         let Some(leaf) = leaf.filter(|_| self.program.runs(interface)) else {
             return self.put_out(interface, frame, fast);
         };
-        let bytes = self.io.slab.bytes(&frame);
-        let layers = wire::layers::network(bytes).unwrap_or_default();
-        let tos = bytes.get(usize::from(layers.l3) + 1).copied().unwrap_or(0);
         let len = frame.len() as u32;
-        let cost = Cost { len, label: Label { tuple: layers.tuple, tos }, mark: Mark::NONE };
+        let cost = Cost { len, label: self.label(leaf, &frame), mark: Mark::NONE };
         let now = self.io.now;
         let decision = self.queues.offer(leaf, now, len);
         self.tell(|| Event::Queued { leaf, decision });

@@ -88,6 +88,7 @@ use wire::{Layers, Moment, checksum};
 pub(crate) use checks::{is_martian_source, is_own_source};
 pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
+pub(crate) use mangle::traffic_class;
 pub(crate) use port_queue::send_by_queue;
 pub(crate) use tunnel::MOST as MOST_TUNNELS;
 pub(crate) use up::look;

@@ -16,9 +16,11 @@
 
 use crate::discard::Discard;
 use crate::flow::Cost;
+use crate::flow::traffic_class;
 use crate::interface::InterfaceId;
+use crate::ip::family::Family;
 use crate::packet::Packet;
-use crate::queue::Label;
+use crate::queue::{Label, Path, QueueLeafId};
 use crate::router::Router;
 use port::Frame;
 use wire::FiveTuple;
@@ -55,8 +57,27 @@ impl Router {
     #[inline]
     pub(crate) fn cost(&self, p: &Packet, tuple: FiveTuple) -> Cost {
         let tos = self.ip_header(p).get(1).copied().unwrap_or(0);
-        let (len, label) = (self.queue_len(p), Label { tuple, tos });
+        let (len, label) = (self.queue_len(p), Label::v4(tuple, tos));
         Cost { len, label, mark: p.marks.packet }
+    }
+
+    /// The same of IPv6, for the queues on its way.
+    pub(crate) fn cost6(&self, p: &Packet, tuple: FiveTuple<u128>, queues: Path) -> Cost {
+        let class = traffic_class(self.ip_start(p));
+        let label = Label::v6(tuple, class, self.queues.lengths6_on(queues));
+        Cost { len: self.queue_len(p), label, mark: p.marks.packet }
+    }
+
+    /// What a frame is to a queue of an interface.
+    pub(crate) fn label(&self, leaf: QueueLeafId, frame: &Frame) -> Label {
+        let bytes = self.io.slab.bytes(frame);
+        let layers = layers::network(bytes).unwrap_or_default();
+        let ip = bytes.get(usize::from(layers.l3)..).unwrap_or(&[]);
+        if layers.ether_type != layers::ETHERTYPE_IPV6 {
+            return Label::v4(layers.tuple, ip.get(1).copied().unwrap_or(0));
+        }
+        let tuple = u128::quoted(ip).map_or_else(FiveTuple::default, |whole| whole.tuple);
+        Label::v6(tuple, traffic_class(ip), self.queues.lengths6(leaf).unwrap_or([128; 2]))
     }
 
     /// Puts a frame that is not finished in its port's outbox: as it is, if the port does the rest.

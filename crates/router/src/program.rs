@@ -43,7 +43,7 @@ use crate::ip::vrf::Vrfs;
 use crate::ipv6;
 use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
-use crate::queue::simple::Simple;
+use crate::queue::simple::{Simple, Sorted};
 use crate::queue::{self, Path, QueueLeafId, Trees};
 use config::{Item, Tree, Value};
 use port::{Capabilities, Offloads};
@@ -515,9 +515,9 @@ impl Program {
     }
 
     /// The queues of a routed packet with these addresses, which are not translated back.
-    pub(crate) fn queue_path(
+    pub(crate) fn queue_path<A: Sorted>(
         &self,
-        tuple: &FiveTuple,
+        tuple: &FiveTuple<A>,
         in_interface: InterfaceId,
         out_interface: InterfaceId,
         mark: Mark,

@@ -5,12 +5,15 @@
 //!                                                      └ flood, local, tagged … ─► slow path
 //! ```
 //!
+//! Of what it routes, packets of IPv6 go the way of [`ipv6`](super::ipv6), in their places.
+//!
 //! Deciding before learning gives the same as the slow path's order, unless a frame is sent to its
 //! own source: that one is left to the slow path.
 
 use super::Left;
 use super::common::{Came, Common, UNTAGGED};
 use super::ipv4::{Forwarding, forward_any, plain_destination, tell_why};
+use super::ipv6::Six;
 use super::passed::Passed;
 use super::replay::{Plain, find_flows, replay, replay_any};
 use super::verdicts::{self, Key, Verdict};
@@ -34,9 +37,9 @@ use crate::router::Router;
 use crate::story::Event;
 use crate::trace::Guard;
 use port::{Batch, Frame};
-use wire::Moment;
 use wire::layers::{self, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 use wire::vlan::{self as tag, Tag};
+use wire::{MacAddr, Moment};
 
 /// Bridges a batch, and routes what of it is for the router.
 pub(super) fn receive(
@@ -107,6 +110,8 @@ struct Routed {
     leaves: [NextHopId; Batch::CAPACITY],
     came: [Came; Batch::CAPACITY],
     plain: [Plain; Batch::CAPACITY],
+    /// Those of IPv6, if there are any.
+    six: Option<Six>,
 }
 
 impl Routed {
@@ -117,7 +122,30 @@ impl Routed {
             leaves: [NextHopId::NONE; Batch::CAPACITY],
             came: [Came::default(); Batch::CAPACITY],
             plain: [Plain::NONE; Batch::CAPACITY],
+            six: None,
         }
+    }
+
+    /// Reads a packet of IPv6; whether it is plain. Out of line, for IPv4's sake.
+    #[inline(never)]
+    fn read_six(&mut self, r: &Router, at: usize, bytes: &[u8], came: Came, mac: MacAddr) -> bool {
+        let six = self.six.get_or_insert_with(|| Six::new(r));
+        came.is_before_ipv6(bytes) && six.read(r, at, bytes, came, mac)
+    }
+
+    /// Where a packet of IPv6 was read.
+    #[inline(always)]
+    fn six_at(&mut self, at: usize) -> Option<&mut Six> {
+        self.six.as_mut().filter(|six| six.has(at))
+    }
+
+    /// What else was learnt makes routes to neighbours behind bridges uncertain.
+    fn forget(&mut self) {
+        self.six.iter_mut().for_each(Six::forget);
+    }
+
+    fn settle(self, r: &mut Router, fast: bool) {
+        self.six.into_iter().for_each(|six| six.settle(r, fast));
     }
 }
 
@@ -262,7 +290,7 @@ impl Sides<'_> {
         let ready = self.read_routed(r, batch, hosts, routed, &mut read);
         for (at, frame) in batch.drain().enumerate() {
             let left = if ready >> at & 1 == 1 {
-                self.route(r, (&read, at), hosts[at].1, frame, fast, &mut counted)
+                self.route(r, (&mut read, at), hosts[at].1, frame, fast, &mut counted)
             } else if routed >> at & 1 == 1 {
                 Err(frame)
             } else {
@@ -277,11 +305,13 @@ impl Sides<'_> {
                 }
                 flow::physical_in(r, self.now, self.port, frame);
                 counted.0.forget();
+                read.forget();
                 out = WayOut::default();
             }
         }
         counted.1.settle(r);
         counted.0.settle(r, fast && r.ipv4_fast_path());
+        read.settle(r, fast && r.ipv6_fast_path());
     }
 
     /// Routes a frame that was read. A call for each: batches that are mixed are rare, and the loop is
@@ -290,7 +320,7 @@ impl Sides<'_> {
     fn route(
         &self,
         r: &mut Router,
-        (read, at): (&Routed, usize),
+        (read, at): (&mut Routed, usize),
         host: u64,
         frame: Frame,
         fast: bool,
@@ -298,6 +328,12 @@ impl Sides<'_> {
     ) -> Result<(), Frame> {
         if self.from.learn && self.learn(r, host) {
             forwarding.forget();
+            read.forget();
+        }
+        let came = read.came[at];
+        if let Some(six) = read.six_at(at) {
+            let fast = fast && r.ipv6_fast_path();
+            return six.pass(r, self.now, passed, (at, came), frame, fast);
         }
         if !self.program.is_stateless() {
             return replay_any(r, self.now, &read.plain[at], read.came[at], frame, passed);
@@ -332,20 +368,28 @@ impl Sides<'_> {
         }
         let mut read = Routed::new();
         let ready = self.read_routed(r, batch, hosts, u64::MAX, &mut read);
+        let fast = r.bridge_fast_path() && self.program.interface(self.port).fast_rx;
+        let fast = fast && r.ipv6_fast_path();
         for (at, frame) in batch.drain().enumerate() {
-            let left = if ready >> at & 1 == 1 {
-                if self.from.learn {
-                    self.learn(r, hosts[at].1);
-                }
-                replay_any(r, self.now, &read.plain[at], read.came[at], frame, &mut passed)
-            } else {
+            let came = read.came[at];
+            let learns = ready >> at & 1 == 1 && self.from.learn;
+            if learns && self.learn(r, hosts[at].1) {
+                read.forget();
+            }
+            let left = if ready >> at & 1 == 0 {
                 Err(frame)
+            } else if let Some(six) = read.six_at(at) {
+                six.pass(r, self.now, &mut passed, (at, came), frame, fast)
+            } else {
+                replay_any(r, self.now, &read.plain[at], came, frame, &mut passed)
             };
             if let Err(frame) = left {
                 flow::physical_in(r, self.now, self.port, frame);
+                read.forget();
             }
         }
         passed.settle(r);
+        read.settle(r, fast);
     }
 
     /// Reads a batch whose frames are all plain, without tags, and learnt by this bridge: what a
@@ -426,10 +470,13 @@ impl Sides<'_> {
                     came.header(),
                     known.mac.0,
                 );
+                if read.dst[at] == 0 {
+                    read.read_six(r, at, bytes, came, known.mac);
+                }
             } else if let Some(plain) = Plain::read(bytes, came.header(), known.mac) {
                 r.v4.connections.flows().prefetch_bucket(plain.hash);
                 read.plain[at] = plain;
-            } else {
+            } else if !read.read_six(r, at, bytes, came, known.mac) {
                 continue;
             }
             read.came[at] = came;
@@ -441,6 +488,7 @@ impl Sides<'_> {
         } else {
             find_flows(r, &mut read.plain[..n]);
         }
+        read.six.iter_mut().for_each(|six| six.find(r, n));
         ready
     }
 }

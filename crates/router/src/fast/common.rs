@@ -56,6 +56,14 @@ impl Came {
         Came { l3: l3 as u8, in_session: known.peer.is_some(), ingress: known.id }
     }
 
+    /// Whether IPv6 is behind it.
+    #[inline(always)]
+    pub(super) fn is_before_ipv6(self, frame: &[u8]) -> bool {
+        let l3 = usize::from(self.l3);
+        let says = if self.in_session { [0x00, 0x57] } else { [0x86, 0xdd] };
+        frame.get(l3 - 2..l3) == Some(&says)
+    }
+
     /// What its header is like.
     #[inline(always)]
     pub(super) fn header(self) -> usize {

@@ -8,9 +8,8 @@
 //! ```
 //!
 //! IPv4's loops ask nothing about IPv6: its packets fail their test of the EtherType, and whoever fails it comes here
-//! a batch at a time. Extension headers, links' own addresses, groups, and a neighbour that is stale are the slow path's.
-//!
-//! Missing: **bridges** (what comes by one takes the slow path), **queues**.
+//! a batch at a time; a bridge's loop asks [`Six`] for those among what it routes. Extension headers, links' own
+//! addresses, groups, and a neighbour that is stale are the slow path's.
 
 use super::common::{Came, Lookup};
 use super::ipv4::{Forwarding, forward_any, plain_destination, tell_why};
@@ -20,7 +19,7 @@ use super::replay::{Plain, find_flows, replay_any};
 use crate::counter::Count;
 use crate::firewall::connection::flow::{FlowId, flow_flag};
 use crate::firewall::mark::Mark;
-use crate::flow;
+use crate::flow::{self, Cost, Hop, Leaving, Resume};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::Rewrite;
@@ -28,6 +27,7 @@ use crate::ip::family::{Family, ports_of};
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::NeighbourId;
 use crate::ip::route::Target;
+use crate::queue::{Decision, Label};
 use crate::router::Router;
 use port::{Batch, Frame, Slab};
 use wire::checksum::Delta;
@@ -60,45 +60,132 @@ impl Plain6 {
 /// Whether there are packets of IPv6 in a batch.
 #[inline(never)]
 pub(super) fn are_in(slab: &Slab, batch: &Batch) -> bool {
-    // Behind one tag or two, too.
+    // Behind one tag or two, or in a session, too.
     batch.as_slice().iter().any(|frame| {
         let bytes = slab.bytes(frame);
-        [12, 16, 20].iter().any(|&at| bytes.get(at..at + 2) == Some(&[0x86, 0xdd]))
+        let is = |at: usize, says: [u8; 2]| bytes.get(at..at + 2) == Some(&says);
+        [12, 16, 20].iter().any(|&at| is(at, [0x86, 0xdd]))
+            || [20, 24].iter().any(|&at| is(at, [0x00, 0x57]))
     })
+}
+
+/// A batch's packets of IPv6: read, looked for, sent on, each in its place.
+pub(super) struct Six {
+    plain: [Plain6; Batch::CAPACITY],
+    forwarding: Forwarding6,
+    stateless: bool,
+    /// What the last one came through, and the interface that IPv6 sees, if it is on there.
+    on: (IngressId, Option<InterfaceId>),
+}
+
+impl Six {
+    #[inline(always)]
+    pub(super) fn new(r: &Router) -> Six {
+        Six {
+            plain: [Plain6::NONE; Batch::CAPACITY],
+            forwarding: Forwarding6::default(),
+            stateless: r.program.v6.stateless,
+            on: (IngressId::NONE, None),
+        }
+    }
+
+    /// Reads a frame that came so, for this address; whether it is plain.
+    #[inline(always)]
+    pub(super) fn read(
+        &mut self,
+        r: &Router,
+        at: usize,
+        bytes: &[u8],
+        came: Came,
+        mac: MacAddr,
+    ) -> bool {
+        if self.on.0 != came.ingress {
+            let by = r.learnt.ingresses.layers(came.ingress).next().map(|(by, _)| by);
+            let v6 = &r.program.v6;
+            let is_on = |by: &InterfaceId| v6.is_on(*by) && !v6.settings.disabled;
+            self.on = (came.ingress, by.filter(is_on));
+        }
+        let read = plain_tuple(r, bytes, came.l3.into(), mac, self.stateless);
+        let (Some(tuple), Some(by)) = (read, self.on.1) else { return false };
+        let six = &mut self.plain[at];
+        (six.tuple, six.by) = (tuple, by);
+        if !self.stateless {
+            six.hash = tuple.hash();
+            r.v6.connections.flows().prefetch_bucket(six.hash);
+        }
+        true
+    }
+
+    /// Looks for what was read: its route, or its flow.
+    #[inline(always)]
+    pub(super) fn find(&mut self, r: &Router, n: usize) {
+        for six in self.plain[..n].iter_mut().filter(|six| six.tuple.protocol != 0) {
+            if self.stateless {
+                six.leaf = r.program.v6.routes.find(six.tuple.dst);
+            } else if let Some(flow) = r.v6.connections.flows().candidate(six.hash) {
+                six.flow = flow;
+                r.v6.connections.flows().prefetch_flow(flow);
+            }
+        }
+    }
+
+    /// Whether the frame of this place was read.
+    #[inline(always)]
+    pub(super) fn has(&self, at: usize) -> bool {
+        self.plain[at].tuple.protocol != 0
+    }
+
+    /// Sends a frame on that was read; gives it back if it is for the slow path.
+    #[inline(always)]
+    pub(super) fn pass(
+        &mut self,
+        r: &mut Router,
+        now: Moment,
+        passed: &mut Passed,
+        (at, came): (usize, Came),
+        frame: Frame,
+        fast: bool,
+    ) -> Result<(), Frame> {
+        let six = &self.plain[at];
+        match self.stateless {
+            true => self.forwarding.forward(r, now, passed, (six, came), frame, fast),
+            false => replay(r, now, six, came, frame, passed),
+        }
+    }
+
+    /// Something was learnt meanwhile.
+    #[inline(always)]
+    pub(super) fn forget(&mut self) {
+        self.forwarding.last = Last::default();
+    }
+
+    /// The end of the batch.
+    pub(super) fn settle(self, r: &mut Router, fast: bool) {
+        if fast {
+            r.stats.paths.ipv6_fast_path.merge(self.forwarding.packets);
+        }
+    }
 }
 
 /// Forwards a batch of both families.
 #[inline(never)]
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let program = r.program.clone();
-    let (stateless, stateless6) = (program.is_stateless(), program.v6.stateless);
+    let stateless = program.is_stateless();
     let n = batch.len();
     let mut came = [Came::UNKNOWN; Batch::CAPACITY];
-    let (mut plain, mut six) = ([Plain::NONE; Batch::CAPACITY], [Plain6::NONE; Batch::CAPACITY]);
+    let (mut plain, mut six) = ([Plain::NONE; Batch::CAPACITY], Six::new(r));
     let (mut dst, mut leaves) = ([0; Batch::CAPACITY], [NextHopId::NONE; Batch::CAPACITY]);
     let mut lookup = Lookup::new(r, port);
-    let mut on = (IngressId::NONE, None);
     for (at, frame) in batch.as_mut_slice().iter_mut().enumerate() {
         let Some((mac, of)) = lookup.find(frame) else { continue };
         came[at] = of;
-        let (bytes, l3) = (r.io.slab.bytes(frame), usize::from(of.l3));
-        if bytes.get(l3 - 2..l3) == Some(&[0x86, 0xdd]) {
-            if on.0 != of.ingress {
-                let by = r.learnt.ingresses.layers(of.ingress).next().map(|(by, _)| by);
-                let is_on = |by: &InterfaceId| program.v6.is_on(*by);
-                on = (of.ingress, by.filter(|by| is_on(by) && !program.v6.settings.disabled));
-            }
-            let read = plain_tuple(r, bytes, l3, mac, stateless6);
-            if let (Some(read), Some(by)) = (read, on.1) {
-                (six[at].tuple, six[at].by) = (read, by);
-                if !stateless6 {
-                    six[at].hash = read.hash();
-                    r.v6.connections.flows().prefetch_bucket(six[at].hash);
-                }
-            }
+        let bytes = r.io.slab.bytes(frame);
+        if of.is_before_ipv6(bytes) {
+            six.read(r, at, bytes, of, mac);
         } else if stateless {
-            dst[at] = plain_destination(r, &program.own_sources, bytes, l3, mac.0);
-        } else if let Some(read) = Plain::read(bytes, l3, mac) {
+            dst[at] = plain_destination(r, &program.own_sources, bytes, of.header(), mac.0);
+        } else if let Some(read) = Plain::read(bytes, of.header(), mac) {
             plain[at] = read;
             r.v4.connections.flows().prefetch_bucket(read.hash);
         }
@@ -108,42 +195,29 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     } else {
         find_flows(r, &mut plain[..n]);
     }
-    for six in six[..n].iter_mut().filter(|six| six.tuple.protocol != 0) {
-        if stateless6 {
-            six.leaf = program.v6.routes.find(six.tuple.dst);
-        } else if let Some(flow) = r.v6.connections.flows().candidate(six.hash) {
-            six.flow = flow;
-            r.v6.connections.flows().prefetch_flow(flow);
-        }
-    }
+    six.find(r, n);
     let runs_fast = program.interface(port).fast_rx;
     let (fast, fast6) = (runs_fast && r.ipv4_fast_path(), runs_fast && r.ipv6_fast_path());
     let (mut forwarding, mut passed) = (Forwarding::default(), Passed::default());
-    let mut forwarding6 = Forwarding6::default();
     for (at, frame) in batch.drain().enumerate() {
-        let left = match &six[at] {
-            six if six.tuple.protocol != 0 && stateless6 => {
-                forwarding6.forward(r, now, &mut passed, (six, came[at]), frame, fast6)
-            }
-            six if six.tuple.protocol != 0 => replay(r, now, six, came[at], frame, &mut passed),
-            _ if stateless => {
-                let (to, counted) = ((dst[at], leaves[at]), (&mut forwarding, &mut passed));
-                forward_any(r, now, counted, came[at], to, frame, fast)
-                    .inspect_err(|frame| tell_why(r, to, frame, came[at]))
-            }
-            _ => replay_any(r, now, &plain[at], came[at], frame, &mut passed),
+        let left = if six.has(at) {
+            six.pass(r, now, &mut passed, (at, came[at]), frame, fast6)
+        } else if stateless {
+            let (to, counted) = ((dst[at], leaves[at]), (&mut forwarding, &mut passed));
+            forward_any(r, now, counted, came[at], to, frame, fast)
+                .inspect_err(|frame| tell_why(r, to, frame, came[at]))
+        } else {
+            replay_any(r, now, &plain[at], came[at], frame, &mut passed)
         };
         if let Err(frame) = left {
             flow::physical_in(r, now, port, frame);
             forwarding.forget();
-            forwarding6.last = Last::default();
+            six.forget();
         }
     }
     passed.settle(r);
     forwarding.settle(r, fast);
-    if fast6 {
-        r.stats.paths.ipv6_fast_path.merge(forwarding6.packets);
-    }
+    six.settle(r, fast6);
 }
 
 /// The tuple of a packet without extension headers that goes from one host to another; if it is not for FIBs
@@ -353,21 +427,65 @@ fn replay(
         way.edits.write6(ip);
     }
     let (fasttrack, fast, mark) = (way.fasttrack, way.fast, way.marks.packet);
+    let (all_queues, in_interface) = (way.queues, way.in_interface);
+    let mut queues = all_queues;
     r.stats.paths.replayed += 1;
+    while let Some(leaf) = queues.first() {
+        queues = queues.rest();
+        let queue_len = u32::from(ip_len) + 14;
+        let decision = r.queues.offer(leaf, now, queue_len);
+        if decision != Decision::Pass {
+            let hop = Hop { interface: rewrite.interface, address: rewrite.address };
+            let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
+            let tuple = r.v6.connections.flow(id).translate_destination(plain.tuple);
+            let class = flow::traffic_class(&r.io.slab.bytes(&frame)[usize::from(l3)..]);
+            let label = Label::v6(tuple, class, r.queues.lengths6_on(all_queues));
+            let cost = Cost { len: queue_len, label, mark };
+            let leaving = Leaving {
+                frame,
+                rest,
+                in_interface,
+                ingress,
+                l3,
+                fast,
+                fasttrack,
+                depth: 0,
+                hop,
+                queues,
+                cost,
+            };
+            came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
+            flow::queue(r, now, leaf, decision, Resume::Out6(Box::new(leaving)), cost);
+            return Ok(());
+        }
+    }
     put_header(&r.io.slab, &mut frame, l3, rewrite);
     let (port, egress) = (rewrite.port, rewrite.egress);
     rewrite.used_ms = now_ms;
+    came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
+    passed.left(r, egress, len - l3, fast);
+    r.io.mark = mark;
+    r.transmit(port, frame, fast);
+    r.io.mark = Mark::NONE;
+    Ok(())
+}
+
+/// Counts a packet on the interfaces it came through, and in FastPath or FastTrack if it is there.
+#[inline(always)]
+fn came_fast(
+    r: &mut Router,
+    passed: &mut Passed,
+    came: Came,
+    (len, ip_len): (usize, u16),
+    fast: bool,
+    fasttrack: bool,
+) {
     passed.came(r, came.ingress, len, fast);
     if fast && fasttrack {
         r.stats.paths.ipv6_fasttrack.add(ip_len.into());
     } else if fast && r.ipv6_fast_path() {
         r.stats.paths.ipv6_fast_path.add(ip_len.into());
     }
-    passed.left(r, egress, len - l3, fast);
-    r.io.mark = mark;
-    r.transmit(port, frame, fast);
-    r.io.mark = Mark::NONE;
-    Ok(())
 }
 
 /// Rewrites addresses and ports and mends the checksum (RFC 1624).
@@ -394,8 +512,8 @@ fn translate(ip: &mut [u8], is_tcp: bool, new: &FiveTuple<u128>) {
 #[inline(never)]
 fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let flow = r.v6.connections.flow(id);
-    let addresses = flow.tuple().folded();
-    let addresses = [addresses.src, addresses.dst, addresses.src, addresses.dst];
+    let (here, there) = (flow.tuple().folded(), flow.translated().folded());
+    let addresses = [here.src, here.dst, there.src, there.dst];
     let known = r.learnt.recipes.since(flow.generation).is_some();
     if !known || r.learnt.recipes.have_moved(addresses, flow.generation) {
         return false;

@@ -267,7 +267,8 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
             let hop = Hop { interface: rewrite.interface, address: rewrite.address };
             let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
             let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
-            let cost = Cost { len: queue_len, label: Label { tuple, tos }, mark };
+            let tos = r.io.slab.bytes(&frame)[usize::from(l3) + 1]; // as mangle left it
+            let cost = Cost { len: queue_len, label: Label::v4(tuple, tos), mark };
             let leaving = Leaving {
                 frame,
                 rest,

@@ -25,7 +25,7 @@ use wire::{Layers, Moment};
 
 /// A packet that has passed all boxes of IP: what is left is the way to the neighbour.
 #[derive(Debug)]
-pub(crate) struct Leaving {
+pub(crate) struct Leaving<A = u32> {
     pub(crate) frame: Frame,
     /// The other fragments of a reassembled datagram.
     pub(crate) rest: Vec<Piece>,
@@ -39,7 +39,7 @@ pub(crate) struct Leaving {
     pub(crate) fasttrack: bool,
     /// How deep in tunnels it lies.
     pub(crate) depth: u8,
-    pub(crate) hop: Hop,
+    pub(crate) hop: Hop<A>,
     /// The queues that it has not passed yet.
     pub(crate) queues: Path,
     /// What it is to them.

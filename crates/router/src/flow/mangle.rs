@@ -144,7 +144,12 @@ fn is_ipv6(p: &Packet) -> bool {
 /// The TOS byte, or the traffic class.
 fn tos(r: &Router, p: &Packet) -> u8 {
     let ip = r.ip_start(p);
-    if is_ipv6(p) { ip[0] << 4 | ip[1] >> 4 } else { ip[1] }
+    if is_ipv6(p) { traffic_class(ip) } else { ip[1] }
+}
+
+/// DSCP and ECN of an IPv6 header; 0 if it is not there.
+pub(crate) fn traffic_class(ip: &[u8]) -> u8 {
+    if let [a, b, ..] = *ip { a << 4 | b >> 4 } else { 0 }
 }
 
 /// Writes DSCP and ECN into an IPv6 header.

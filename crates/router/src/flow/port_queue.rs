@@ -2,7 +2,7 @@
 
 use super::wait::{Cost, Resume, end_dropped, mark, queue};
 use crate::firewall::mark::Mark;
-use crate::queue::{Decision, Label, QueueLeafId};
+use crate::queue::{Decision, QueueLeafId};
 use crate::router::Router;
 use port::{Frame, Port};
 use wire::Moment;
@@ -25,10 +25,7 @@ pub(crate) fn send_by_queue<P: Port>(
             send(r, now, at, frame, port);
             continue;
         }
-        let bytes = r.io.slab.bytes(&frame);
-        let layers = wire::layers::network(bytes).unwrap_or_default();
-        let tos = bytes.get(usize::from(layers.l3) + 1).copied().unwrap_or(0);
-        let cost = Cost { len, label: Label { tuple: layers.tuple, tos }, mark: Mark::NONE };
+        let cost = Cost { len, label: r.label(leaf, &frame), mark: Mark::NONE };
         let resume = Resume::Link { interface, frame, fast: false, depth: 0, mark: Mark::NONE };
         queue(r, now, leaf, Decision::Enqueue, resume, cost);
     }

@@ -17,22 +17,24 @@ mod rules;
 // The router's own programs, and what it says about packets it could not forward.
 mod local;
 
-use super::leave::{Hop, Onward, in_depth, record};
+use super::leave::{Hop, Leaving, Onward, in_depth, record};
 use super::link_out;
 use super::mangle::{mangle6, raw6};
 use super::track::{confirm, fasttracked, reassemble, track};
 use super::translate::{dst_nat, settle, src_nat};
+use super::wait::{self, Arriving, Cost};
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
 use crate::firewall::mangle::MangleChain;
 use crate::firewall::mark::Mark;
 use crate::firewall::raw::RawChain;
 use crate::interface::InterfaceId;
-use crate::ip::family::ports_of;
+use crate::ip::family::{Control, Family, ports_of};
 use crate::ip::neighbour::{Request, Waiting, Want};
 use crate::ip::route::Target;
 use crate::ipv6::icmp::Error;
 use crate::packet::{Ends, Packet};
+use crate::parts::Stacked;
 use crate::program::Kind;
 use crate::queue::Path;
 use crate::router::Router;
@@ -44,7 +46,7 @@ use std::net::Ipv6Addr;
 use wire::icmpv6::group_mac;
 use wire::ipv6::{BadExtensions, header};
 use wire::layers::{self, ETHERTYPE_IPV6, protocol};
-use wire::{Ipv6, Ipv6Prefix, MacAddr, Moment};
+use wire::{FiveTuple, Ipv6, Ipv6Prefix, MacAddr, Moment};
 
 /// ROUTING (box I): PREROUTING and the routing decision.
 pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
@@ -152,7 +154,34 @@ fn input(r: &mut Router, now: Moment, p: Packet) {
     r.at(Step::MangleInput);
     mangle6(r, now, MangleChain::Input, &mut p);
     r.at(Step::FilterInput);
-    let Some(mut p) = filter(r, now, FilterChain::Input, p) else { return };
+    let Some(p) = filter(r, now, FilterChain::Input, p) else { return };
+    r.at(Step::HtbGlobalInput);
+    r.at(Step::SimpleQueuesInput);
+    let (tuple, none) = (u128::tuple(&p), InterfaceId::NONE);
+    let queues = queues(r, now, &p, &tuple, none);
+    let cost = r.cost6(&p, tuple, queues);
+    wait::inward(r, now, Arriving { p, queues, cost })
+}
+
+/// The queues of a packet. What neighbours say to each other passes none, as ARP does not: a queue that is full
+/// must not end all talk.
+fn queues(
+    r: &mut Router,
+    now: Moment,
+    p: &Packet,
+    tuple: &FiveTuple<u128>,
+    out: InterfaceId,
+) -> Path {
+    let kind = r.transport(p).first().copied().unwrap_or(0);
+    if p.layers.protocol == header::ICMPV6 && u128::control(kind) == Control::OfLink {
+        return Path::NONE;
+    }
+    let (mark, clock) = (p.marks.packet, (&mut r.rules.clock, now));
+    r.program.queue_path(tuple, p.in_interface, out, mark, clock)
+}
+
+/// LOCAL IN: the packet has passed its queues.
+pub(super) fn arrived(r: &mut Router, now: Moment, mut p: Packet) {
     if let Err(why) = settle::<u128>(r, &mut p).and_then(|()| confirm::<u128>(r, now, &mut p)) {
         return r.discard(p, why);
     }
@@ -221,6 +250,8 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
         r.at(Step::ManglePostrouting);
         mangle6(r, now, MangleChain::Postrouting, &mut p);
     }
+    // Simple queues know a client by its own address: the one before src-nat.
+    let tuple = u128::tuple(&p);
     r.at(Step::SrcNat);
     if let Err(why) = src_nat::<u128>(r, now, &mut p) {
         return r.discard(p, why);
@@ -228,20 +259,45 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
     if let Err(why) = confirm::<u128>(r, now, &mut p) {
         return r.discard(p, why);
     }
+    let mut queues = Path::NONE;
+    if !p.fasttrack {
+        r.at(Step::HtbGlobal);
+        r.at(Step::SimpleQueues);
+        queues = self::queues(r, now, &p, &tuple, p.out_interface);
+    }
     // Whoever sends by way of the router what is on the link is told so, each time anew.
     if hop.interface != p.in_interface {
-        let kept = record::<u128>(r, now, &p, hop, Path::NONE);
+        let kept = record::<u128>(r, now, &p, hop, queues);
         r.tell(|| Event::Kept(kept));
     }
     if p.fasttrack && p.fast {
         r.stats.paths.ipv6_fasttrack.add(p.ip_len.into());
         r.count_fast_in(p.ingress, p.frame.len());
     }
-    let (in_interface, ingress, l3) = (p.in_interface, p.ingress, p.layers.l3);
-    let (fast, fasttrack, depth, mark) = (p.fast, p.fasttrack, r.link.depth, p.marks.packet);
+    let cost = r.cost6(&p, tuple, queues);
+    let leaving = Leaving {
+        frame: p.frame,
+        rest: p.rest,
+        in_interface: p.in_interface,
+        ingress: p.ingress,
+        l3: p.layers.l3,
+        fast: p.fast,
+        fasttrack: p.fasttrack,
+        depth: r.link.depth,
+        hop,
+        queues,
+        cost,
+    };
     r.recycle(p.trace);
-    let rest = p.rest.into_iter().map(|piece| (piece.frame, piece.layers.l3));
-    for (frame, l3) in std::iter::once((p.frame, l3)).chain(rest) {
+    wait::out(r, now, leaving)
+}
+
+/// Box L: to the neighbour, in the pieces it came in.
+pub(super) fn leave(r: &mut Router, now: Moment, leaving: Leaving<u128>) {
+    let Leaving { frame, rest, in_interface, ingress, l3, fast, .. } = leaving;
+    let Leaving { fasttrack, depth, hop, cost: Cost { mark, .. }, .. } = leaving;
+    let rest = rest.into_iter().map(|piece| (piece.frame, piece.layers.l3));
+    for (frame, l3) in std::iter::once((frame, l3)).chain(rest) {
         let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
         to_neighbour(r, now, hop, waiting);
     }

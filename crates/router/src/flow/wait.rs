@@ -7,15 +7,18 @@
 //!        └─ no room: dropped                 └─ Link ► physical out-interface
 //! ```
 
-use super::{arrived, ip_out, leave::Leaving};
+use super::mangle::{set_traffic_class, traffic_class};
+use super::{arrived, ip_out, leave::Leaving, v6};
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::packet::Packet;
+use crate::parts::Stacked;
 use crate::queue::{Decision, Label, Path, QueueLeafId};
 use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
+use wire::layers::ETHERTYPE_IPV6;
 use wire::{Ipv4, Moment};
 
 /// What a packet is to a queue.
@@ -34,6 +37,8 @@ pub(crate) struct Cost {
 pub(crate) enum Resume {
     /// Behind HTB global or the simple queues of what leaves.
     Out(Leaving),
+    /// The same of IPv6: apart, so that what waits of IPv4 is no longer.
+    Out6(Box<Leaving<u128>>),
     /// The same of what is for the router.
     In(Box<Arriving>),
     /// Behind the interface's HTB.
@@ -64,6 +69,7 @@ impl Resume {
     fn frame_mut(&mut self) -> (&mut Frame, u16) {
         match self {
             Resume::Out(leaving) => (&mut leaving.frame, leaving.l3),
+            Resume::Out6(leaving) => (&mut leaving.frame, leaving.l3),
             Resume::In(arriving) => (&mut arriving.p.frame, arriving.p.layers.l3),
             Resume::Link { frame, .. } => (frame, 0),
         }
@@ -73,6 +79,7 @@ impl Resume {
     pub(crate) fn frames(self) -> Vec<Frame> {
         let (frame, rest) = match self {
             Resume::Out(leaving) => (leaving.frame, leaving.rest),
+            Resume::Out6(leaving) => (leaving.frame, leaving.rest),
             Resume::In(arriving) => (arriving.p.frame, arriving.p.rest),
             Resume::Link { frame, .. } => (frame, Vec::new()),
         };
@@ -83,24 +90,56 @@ impl Resume {
     pub(crate) fn len(&self) -> u64 {
         1 + match self {
             Resume::Out(leaving) => leaving.rest.len() as u64,
+            Resume::Out6(leaving) => leaving.rest.len() as u64,
             Resume::In(arriving) => arriving.p.rest.len() as u64,
             Resume::Link { .. } => 0,
         }
     }
 }
 
+/// A family whose packets wait in queues.
+pub(super) trait Waits: Stacked {
+    /// Lets it wait.
+    fn resume(leaving: Leaving<Self>) -> Resume;
+
+    /// It has passed all queues.
+    fn out(r: &mut Router, now: Moment, leaving: Leaving<Self>);
+}
+
+impl Waits for u32 {
+    #[inline(always)]
+    fn resume(leaving: Leaving) -> Resume {
+        Resume::Out(leaving)
+    }
+
+    #[inline(always)]
+    fn out(r: &mut Router, now: Moment, leaving: Leaving) {
+        ip_out(r, now, leaving)
+    }
+}
+
+impl Waits for u128 {
+    fn resume(leaving: Leaving<u128>) -> Resume {
+        Resume::Out6(Box::new(leaving))
+    }
+
+    fn out(r: &mut Router, now: Moment, leaving: Leaving<u128>) {
+        v6::leave(r, now, leaving)
+    }
+}
+
 /// What leaves passes the queues that it has not passed yet.
-pub(super) fn out(r: &mut Router, now: Moment, mut leaving: Leaving) {
+pub(super) fn out<F: Waits>(r: &mut Router, now: Moment, mut leaving: Leaving<F>) {
     while let Some(leaf) = leaving.queues.first() {
         leaving.queues = leaving.queues.rest();
         let cost = leaving.cost;
         let decision = r.queues.offer(leaf, now, cost.len);
         r.tell(|| Event::Queued { leaf, decision });
         if decision != Decision::Pass {
-            return queue(r, now, leaf, decision, Resume::Out(leaving), cost);
+            return queue(r, now, leaf, decision, F::resume(leaving), cost);
         }
     }
-    ip_out(r, now, leaving);
+    F::out(r, now, leaving);
 }
 
 /// So does what is for the router.
@@ -114,7 +153,10 @@ pub(super) fn inward(r: &mut Router, now: Moment, mut arriving: Arriving) {
             return queue(r, now, leaf, decision, Resume::In(Box::new(arriving)), cost);
         }
     }
-    arrived(r, now, arriving.p)
+    match arriving.p.layers.ether_type {
+        ETHERTYPE_IPV6 => v6::arrived(r, now, arriving.p),
+        _ => arrived(r, now, arriving.p),
+    }
 }
 
 /// Lets a packet wait in its queue, or ends it there.
@@ -162,8 +204,10 @@ pub(super) fn mark(r: &mut Router, resume: &mut Resume) {
     if l3 == 0 {
         l3 = wire::layers::network(r.io.slab.bytes(frame)).map_or(0, |layers| layers.l3);
     }
-    let header = r.io.slab.bytes_mut(frame).get_mut(usize::from(l3)..);
-    if let Some(Ok(mut ip)) = header.map(Ipv4::new) {
+    let Some(header) = r.io.slab.bytes_mut(frame).get_mut(usize::from(l3)..) else { return };
+    if header.first().is_some_and(|byte| byte >> 4 == 6) {
+        set_traffic_class(header, traffic_class(header) | 3);
+    } else if let Ok(mut ip) = Ipv4::new(header) {
         ip.set_tos(ip.tos() | 3);
     }
 }
@@ -176,6 +220,7 @@ pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, marked: bo
     r.tell(|| Event::Resumed);
     match resume {
         Resume::Out(leaving) => out(r, now, leaving),
+        Resume::Out6(leaving) => out(r, now, *leaving),
         Resume::In(arriving) => inward(r, now, *arriving),
         Resume::Link { interface, frame, fast, depth, mark } => {
             let depth = std::mem::replace(&mut r.link.depth, depth);

@@ -69,7 +69,8 @@ impl Arrival {
                     if other != ETHERTYPE_SESSION {
                         return Some((Arrival { link, session: 0 }, at + 2));
                     }
-                    let [0x11, 0, a, b, _, _, 0x00, 0x21] = *frame.get(at + 2..)?.first_chunk()?
+                    let [0x11, 0, a, b, _, _, 0x00, 0x21 | 0x57] =
+                        *frame.get(at + 2..)?.first_chunk()?
                     else {
                         return None;
                     };

@@ -11,9 +11,6 @@
 //!
 //! What goes on without packets that pass stands in `nd/`, `dhcp/` and `pool.rs`: it is done
 //! by timers, and what it finds out (`found`) is news to the compiler.
-//!
-//! Missing: **queues but those
-//! of interfaces**.
 
 // `/ipv6 address`: the router's own addresses.
 pub mod address;

@@ -26,6 +26,7 @@ use super::bucket::{Bucket, Limit};
 use super::change::Change;
 use super::discipline::{Discipline, Next};
 use super::nodes::{Label, Nodes, Ring};
+use super::path::Path;
 use super::tree::{Forest, Settings};
 use super::wheel::Wheel;
 use std::time::Duration;
@@ -538,6 +539,23 @@ impl<T> Queues<T> {
     #[cfg(test)]
     pub(super) fn forest(&self) -> &Forest {
         &self.forest
+    }
+
+    /// How many bits of IPv6's addresses a queue looks at, if it asks for that.
+    pub(crate) fn lengths6(&self, id: QueueLeafId) -> Option<[u8; 2]> {
+        let place = self.is_shaped(id).then(|| self.cold[id.index()].place)?;
+        self.forest.classes[place as usize].discipline.lengths6()
+    }
+
+    /// The same of the first of several that does; else all.
+    pub(crate) fn lengths6_on(&self, mut path: Path) -> [u8; 2] {
+        while let Some(leaf) = path.first() {
+            if let Some(lengths) = self.lengths6(leaf) {
+                return lengths;
+            }
+            path = path.rest();
+        }
+        [128; 2]
     }
 
     fn is_shaped(&self, id: QueueLeafId) -> bool {

@@ -97,7 +97,8 @@ pub static SIMPLE: Menu = Menu {
     help: "Simple queues: rate limits for each direction of a target's traffic, one below the other.",
 };
 
-const TARGET: Type = Type::Either(&[Type::Cidr, crate::interface::menu::ANY_INTERFACE]);
+const TARGET: Type =
+    Type::Either(&[Type::Cidr, Type::Cidr6, crate::interface::menu::ANY_INTERFACE]);
 const COUNT: Type = Type::Number(0, i64::MAX);
 const RATES: Type = Type::Pair(&Type::Rate);
 const PRIORITY: Type = Type::Number(1, 8);

@@ -8,7 +8,7 @@
 //! to what was ever needed at once. What a discipline drops, or marks, is noted here for whoever
 //! called it.
 
-use wire::{FiveTuple, Moment};
+use wire::{FiveTuple, Ipv6Prefix, Moment};
 
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
@@ -16,13 +16,28 @@ pub(super) const NONE: u32 = u32::MAX;
 /// What disciplines look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
-    /// The packet's 5-tuple, its source not translated.
+    /// The packet's 5-tuple, its source not translated; of IPv6 its addresses folded.
     pub tuple: FiveTuple,
-    /// Its TOS byte: DSCP and ECN.
+    /// Its TOS byte, or traffic class: DSCP and ECN.
     pub tos: u8,
+    /// It is of IPv6.
+    pub v6: bool,
 }
 
 impl Label {
+    /// That of a packet of IPv4.
+    #[inline(always)]
+    pub const fn v4(tuple: FiveTuple, tos: u8) -> Label {
+        Label { tuple, tos, v6: false }
+    }
+
+    /// That of a packet of IPv6, for a queue that looks at so many bits of its addresses.
+    pub fn v6(tuple: FiveTuple<u128>, tos: u8, [src, dst]: [u8; 2]) -> Label {
+        let network = |address, len| Ipv6Prefix::new(address, len).bits();
+        let (src, dst) = (network(tuple.src, src), network(tuple.dst, dst));
+        Label { tuple: FiveTuple { src, dst, ..tuple }.folded(), tos, v6: true }
+    }
+
     /// Whether it may be marked (RFC 3168: ECT(0), ECT(1) or CE) instead of dropped.
     pub(super) fn takes_marks(self) -> bool {
         self.tos & 3 != 0

@@ -8,6 +8,8 @@
 //!              (length, network) ─► candidates, in order: queue, its dst
 //! ```
 //!
+//! Of either family: addresses of IPv6 have lengths and a table of their own, and queues one order.
+//!
 //! The first match in order wins, as in a firewall, but nobody walks the list: a look-up costs one
 //! probe for each prefix length that targets use (25,000 single addresses: one), whatever their
 //! number. Only queues with the very same target, told apart by `dst`, are tried one by one.
@@ -30,7 +32,7 @@ use config::{Item, ItemId, Tree, Value};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
-use wire::Ipv4Prefix;
+use wire::{Ipv4Prefix, Ipv6Prefix};
 
 /// The simple queues, compiled. Cloning is cheap where only limits differ.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +50,8 @@ struct Index {
     lookups: Vec<Lookup>,
     /// Lists of marks; the first is empty.
     marks: Vec<Vec<Mark>>,
+    /// Prefixes of IPv6 that are somebody's `dst`.
+    prefixes: Vec<Ipv6Prefix>,
     /// Hours, each with the place before its own: the first has place 1.
     hours: Vec<Hours>,
     /// The place in `queues` of each item of the menu; of one that has none, the last number.
@@ -57,13 +61,18 @@ struct Index {
 
 /// Queues of one parent by their targets.
 #[derive(Debug, Default)]
-struct Lookup {
+#[doc(hidden)]
+pub struct Lookup {
     /// Candidates of every target, those of one target together and in order.
     candidates: Vec<Candidate>,
     /// By length and network, see [`key`].
     by_prefix: HashMap<u64, Span, BuildHasherDefault<Mix>>,
     /// Bit n: targets of length n occur.
     lengths: u64,
+    /// The same of IPv6.
+    by_prefix6: HashMap<Ipv6Prefix, Span, BuildHasherDefault<Mix>>,
+    /// The lengths that occur there.
+    lengths6: Vec<u8>,
     /// By interface number.
     by_interface: Vec<Span>,
 }
@@ -72,6 +81,7 @@ struct Lookup {
 #[derive(Default)]
 struct Making {
     prefixes: HashMap<u64, Vec<Candidate>, BuildHasherDefault<Mix>>,
+    prefixes6: HashMap<Ipv6Prefix, Vec<Candidate>, BuildHasherDefault<Mix>>,
     interfaces: HashMap<InterfaceId, Vec<Candidate>>,
     lengths: u64,
 }
@@ -109,10 +119,10 @@ struct Candidate {
 
 /// What of a packet a queue is found by.
 #[derive(Clone, Copy)]
-struct Side {
-    here: u32,
+struct Side<A> {
+    here: A,
     here_interface: InterfaceId,
-    there: u32,
+    there: A,
     there_interface: InterfaceId,
     mark: Mark,
 }
@@ -124,15 +134,21 @@ impl Candidate {
     }
 }
 
+/// Whom a queue's packets are to, or from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Dst {
+#[doc(hidden)]
+pub enum Dst {
     Any,
     Prefix(Ipv4Prefix),
+    /// Its place among the prefixes.
+    Prefix6(u32),
     Interface(InterfaceId),
 }
 
+/// The places of candidates that stand together.
 #[derive(Clone, Copy, Debug, Default)]
-struct Span {
+#[doc(hidden)]
+pub struct Span {
     start: u32,
     end: u32,
 }
@@ -141,6 +157,7 @@ struct Span {
 #[derive(Clone, Copy)]
 enum Target {
     Prefix(Ipv4Prefix),
+    Prefix6(Ipv6Prefix),
     Interface(InterfaceId),
 }
 
@@ -204,10 +221,11 @@ impl Simple {
                 }
                 parent => parent.flatten(),
             };
-            let read = || {
+            let mut read = || {
                 let both = menu::both(one.item, types)?;
                 let total = menu::total(one.item, types)?;
-                Ok::<_, String>((targets(one.item, names)?, dst(one.item, names)?, both, total))
+                let dst = dst(one.item, names, &mut index.prefixes)?;
+                Ok::<_, String>((targets(one.item, names)?, dst, both, total))
             };
             let (targets, dst, both, total) = match read() {
                 Ok(read) => read,
@@ -317,10 +335,10 @@ impl Simple {
     }
 
     /// The classes of a packet with these (untranslated) addresses and this mark, at any time of day.
-    pub fn classify(
+    pub fn classify<A: Sorted>(
         &self,
-        src: u32,
-        dst: u32,
+        src: A,
+        dst: A,
         in_interface: InterfaceId,
         out_interface: InterfaceId,
         mark: Mark,
@@ -329,10 +347,10 @@ impl Simple {
     }
 
     /// The same at a time of day that is one of a queue's hours, or not.
-    pub(crate) fn classify_at(
+    pub(crate) fn classify_at<A: Sorted>(
         &self,
-        src: u32,
-        dst: u32,
+        src: A,
+        dst: A,
         (in_interface, out_interface): (InterfaceId, InterfaceId),
         mark: Mark,
         is_now: &mut impl FnMut(&Hours) -> bool,
@@ -527,6 +545,7 @@ impl Making {
                 self.lengths |= 1 << prefix.len();
                 self.prefixes.entry(key(prefix.bits(), prefix.len())).or_default()
             }
+            Target::Prefix6(prefix) => self.prefixes6.entry(prefix).or_default(),
             Target::Interface(id) => self.interfaces.entry(id).or_default(),
         };
         list.push(candidate);
@@ -541,6 +560,13 @@ impl Lookup {
             let span = lookup.span(list);
             lookup.by_prefix.insert(key, span);
         }
+        for (prefix, list) in making.prefixes6 {
+            let span = lookup.span(list);
+            lookup.by_prefix6.insert(prefix, span);
+            lookup.lengths6.push(prefix.len());
+        }
+        lookup.lengths6.sort_unstable();
+        lookup.lengths6.dedup();
         for (id, list) in making.interfaces {
             let span = lookup.span(list);
             let size = lookup.by_interface.len().max(id.index() + 1);
@@ -554,12 +580,13 @@ impl Lookup {
         self.candidates.capacity() * size_of::<Candidate>()
             + self.by_interface.capacity() * size_of::<Span>()
             + self.by_prefix.capacity() * 8 / 7 * (size_of::<(u64, Span)>() + 1)
+            + self.by_prefix6.capacity() * 8 / 7 * (size_of::<(Ipv6Prefix, Span)>() + 1)
     }
 
     /// The first queue whose target is `here` and whose `dst` is `there`.
-    fn first(
+    fn first<A: Sorted>(
         &self,
-        side: &Side,
+        side: &Side<A>,
         index: &Index,
         is_now: &mut impl FnMut(&Hours) -> bool,
     ) -> Option<u32> {
@@ -567,8 +594,8 @@ impl Lookup {
         let mut matches = |candidate: &&Candidate| {
             let is_there = match candidate.dst {
                 Dst::Any => true,
-                Dst::Prefix(prefix) => prefix.contains(there),
                 Dst::Interface(id) => id == there_interface,
+                prefix => there.is_in(prefix, &index.prefixes),
             };
             let marks = &index.marks[candidate.marks as usize];
             is_there
@@ -580,17 +607,12 @@ impl Lookup {
             list.iter().find(&mut matches).map(|candidate| candidate.queue)
         };
         let mut best = self.by_interface.get(here_interface.index()).and_then(&mut first);
-        let mut lengths = self.lengths;
-        while lengths != 0 {
-            let len = lengths.trailing_zeros() as u8;
-            lengths &= lengths - 1;
-            let network = here & wire::prefix::mask(len);
-            let found = self.by_prefix.get(&key(network, len)).and_then(&mut first);
-            best = match (best, found) {
+        here.each_span(self, |span| {
+            best = match (best, first(span)) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (a, b) => a.or(b),
             };
-        }
+        });
         best
     }
 
@@ -602,6 +624,47 @@ impl Lookup {
         let start = self.candidates.len() as u32;
         self.candidates.extend_from_slice(&list);
         Span { start, end: self.candidates.len() as u32 }
+    }
+}
+
+/// A family whose packets are sorted into queues by their addresses.
+pub trait Sorted: Copy {
+    /// Whether a queue's prefix has this address.
+    #[doc(hidden)]
+    fn is_in(self, dst: Dst, prefixes: &[Ipv6Prefix]) -> bool;
+
+    /// Calls `with` for the queues of each network that has this address.
+    #[doc(hidden)]
+    fn each_span(self, lookup: &Lookup, with: impl FnMut(&Span));
+}
+
+impl Sorted for u32 {
+    #[inline(always)]
+    fn is_in(self, dst: Dst, _: &[Ipv6Prefix]) -> bool {
+        matches!(dst, Dst::Prefix(prefix) if prefix.contains(self))
+    }
+
+    #[inline(always)]
+    fn each_span(self, lookup: &Lookup, with: impl FnMut(&Span)) {
+        let mut lengths = lookup.lengths;
+        let next = || {
+            let len = (lengths != 0).then(|| lengths.trailing_zeros() as u8)?;
+            lengths &= lengths - 1;
+            Some(key(self & wire::prefix::mask(len), len))
+        };
+        let keys = std::iter::from_fn(next);
+        keys.filter_map(|key| lookup.by_prefix.get(&key)).for_each(with);
+    }
+}
+
+impl Sorted for u128 {
+    fn is_in(self, dst: Dst, prefixes: &[Ipv6Prefix]) -> bool {
+        matches!(dst, Dst::Prefix6(at) if prefixes[at as usize].contains(self))
+    }
+
+    fn each_span(self, lookup: &Lookup, with: impl FnMut(&Span)) {
+        let networks = lookup.lengths6.iter().map(|&len| Ipv6Prefix::new(self, len));
+        networks.filter_map(|network| lookup.by_prefix6.get(&network)).for_each(with);
     }
 }
 
@@ -618,11 +681,15 @@ fn targets(item: &Item, names: &Names) -> Result<Vec<Target>, String> {
     list.iter().map(|value| target(value, names)).collect()
 }
 
-fn dst(item: &Item, names: &Names) -> Result<Dst, String> {
+fn dst(item: &Item, names: &Names, prefixes: &mut Vec<Ipv6Prefix>) -> Result<Dst, String> {
     match item.get("dst") {
         None => Ok(Dst::Any),
         Some(value) => Ok(match target(value, names)? {
             Target::Prefix(prefix) => Dst::Prefix(prefix),
+            Target::Prefix6(prefix) => {
+                prefixes.push(prefix);
+                Dst::Prefix6(prefixes.len() as u32 - 1)
+            }
             Target::Interface(id) => Dst::Interface(id),
         }),
     }
@@ -632,6 +699,9 @@ fn target(value: &Value, names: &Names) -> Result<Target, String> {
     match value {
         &Value::Cidr(addr, len) if len <= 32 => {
             Ok(Target::Prefix(Ipv4Prefix::new(addr.into(), len)))
+        }
+        &Value::Cidr6(addr, len) if len <= 128 => {
+            Ok(Target::Prefix6(Ipv6Prefix::new(addr.into(), len)))
         }
         Value::Text(name) => {
             names.find(name).map(Target::Interface).ok_or(format!("no interface {name}"))

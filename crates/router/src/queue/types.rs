@@ -52,8 +52,9 @@ pub static TYPE: Menu = Menu {
         Property::new("pcq-burst-time", Type::Time, "Its time.").default("10s"),
         Property::new("pcq-src-address-mask", MASK, "Bits of the source.").default("32"),
         Property::new("pcq-dst-address-mask", MASK, "Bits of the destination.").default("32"),
-        Property::only("pcq-src-address6-mask", &MASK6, &["128", "64"], NO_IPV6),
-        Property::only("pcq-dst-address6-mask", &MASK6, &["128", "64"], NO_IPV6),
+        Property::new("pcq-src-address6-mask", MASK6, "Bits of an IPv6 source.").default("128"),
+        Property::new("pcq-dst-address6-mask", MASK6, "Bits of an IPv6 destination.")
+            .default("128"),
         Property::new("codel-limit", COUNT, "Packets that may wait.").default("1000"),
         Property::new("codel-target", Type::Time, "How long they may wait.").default("5ms"),
         Property::new("codel-interval", Type::Time, "For how long that may last.").default("100ms"),
@@ -94,7 +95,6 @@ const COUNT: Type = Type::Number(0, u32::MAX as i64);
 const THRESHOLD: Type = Type::Or(&["", "none"], &Type::Time);
 const MASK: Type = Type::Number(0, 32);
 const MASK6: Type = Type::Number(0, 128);
-const NO_IPV6: &str = "there is no IPv6 yet";
 const NO_OVERHEAD: &str = "packets cost their IP length and 14 bytes";
 
 const KIND_WORDS: &[&str] =
@@ -179,7 +179,7 @@ fn pcq(src: u32, dst: u32) -> Kind {
         rate: 0,
         limit: 50 * KIB,
         total: 2000 * KIB,
-        classifier: Classifier { src, dst, src_port: 0, dst_port: 0 },
+        classifier: Classifier { src, dst, src_port: 0, dst_port: 0, len6: [128; 2] },
         burst: BurstLimit { rate: 0, threshold: 0, time_ns: 0 },
     })
 }
@@ -227,6 +227,8 @@ fn kind(item: &Read) -> Option<Kind> {
                     dst: address("dst-address", "pcq-dst-address-mask"),
                     src_port: if has("src-port") { u16::MAX } else { 0 },
                     dst_port: if has("dst-port") { u16::MAX } else { 0 },
+                    len6: ["pcq-src-address6-mask", "pcq-dst-address6-mask"]
+                        .map(|mask| item.number(mask).clamp(0, 128) as u8),
                 },
                 burst: BurstLimit {
                     rate: item.rate("pcq-burst-rate"),

@@ -26,10 +26,12 @@ mod fuzz_regression;
 mod helpers;
 mod icmp;
 mod ipv6;
+mod ipv6_bridged;
 mod ipv6_dhcp;
 mod ipv6_firewall;
 mod ipv6_nat;
 mod ipv6_nd;
+mod ipv6_queues;
 mod l2tp;
 #[path = "../../../port/tests/left_out/mod.rs"]
 mod left_out;

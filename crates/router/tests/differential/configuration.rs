@@ -92,7 +92,8 @@ impl Configuration {
             "/queue type add name=early kind=red red-limit=8 red-min-threshold=1 \
              red-max-threshold=5 red-burst=2 red-avg-packet=100"
                 .to_string(),
-            "/queue type add name=each kind=pcq pcq-rate=32k pcq-classifier=src-address,dst-port"
+            "/queue type add name=each kind=pcq pcq-rate=32k pcq-classifier=src-address,dst-port \
+             pcq-src-address6-mask=64"
                 .to_string(),
             "/queue type add name=bytes kind=bfifo bfifo-limit=700".to_string(),
             "/queue type add name=delay kind=codel codel-target=1ms codel-interval=10ms codel-ecn=yes"
@@ -362,9 +363,26 @@ fn common() -> impl Strategy<Value = String> {
 }
 
 fn queue() -> impl Strategy<Value = String> {
-    let targets =
-        ["10.0.1.0/24", "10.0.2.1/32", "10.0.3.0/24,10.0.2.2/32", "ether1", "ether3", "0.0.0.0/0"];
-    let dst = select(vec!["", "", "", " dst=10.0.2.0/24", " dst=ether2", " dst=172.16.0.0/16"]);
+    let targets = [
+        "10.0.1.0/24",
+        "10.0.2.1/32",
+        "10.0.3.0/24,10.0.2.2/32",
+        "ether1",
+        "ether3",
+        "0.0.0.0/0",
+        "2001:db8:a00:1::/64",
+        "2001:db8:a00:2::1,10.0.2.1",
+        "::/0",
+    ];
+    let dst = select(vec![
+        "",
+        "",
+        "",
+        " dst=10.0.2.0/24",
+        " dst=ether2",
+        " dst=172.16.0.0/16",
+        " dst=2001:db8:a00:2::/64",
+    ]);
     let rate = || select(vec!["0", "8k", "64k", "1M", "100M"]);
     let depth = select(vec!["", "", " bucket-size=0.001/1", " bucket-size=0/0"]);
     let simple = (select(targets.to_vec()), dst, rate(), rate(), depth, more()).prop_map(

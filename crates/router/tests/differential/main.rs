@@ -82,6 +82,10 @@ impl Pair {
         if let Some(port) = configuration.session {
             let tag = traffic::tag_behind(&rigs[0], port);
             session::dial(&mut rigs, port, tag.map(wire::vlan::Tci::id));
+            // Not there if what was typed before keeps it from coming about.
+            for rig in &mut rigs {
+                let _ = rig.try_run(session::ROUTE);
+            }
         }
         Pair { rigs, last: Vec::new() }
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A rule of IPv6's filter, raw or mangle.
+/// A rule of IPv6's filter, raw, mangle or NAT.
 pub(super) fn rule6() -> impl Strategy<Value = String> {
     const MATCHERS: &[&str] = &[
         "",
@@ -37,6 +37,21 @@ pub(super) fn rule6() -> impl Strategy<Value = String> {
         " connection-bytes=200-0",
         " connection-mark=a",
         " packet-mark=a",
+        " connection-nat-state=srcnat",
+        " connection-nat-state=!dstnat",
+    ];
+    const NAT: &[&str] = &[
+        "srcnat action=masquerade",
+        "srcnat action=masquerade out-interface=ether2",
+        "srcnat action=masquerade protocol=udp to-ports=2000-2001",
+        "srcnat action=src-nat to-address=2001:db8:a00:2::f0/126",
+        "srcnat action=netmap to-address=2001:db8:a00:3::/64 src-address=2001:db8:a00:1::/64",
+        "srcnat action=accept protocol=icmpv6",
+        "dstnat action=redirect protocol=udp dst-port=53",
+        "dstnat action=dst-nat dst-address=2001:db8:a00:1::fe to-address=2001:db8:a00:3::1/128",
+        "dstnat action=dst-nat protocol=tcp dst-port=80 to-address=2001:db8:a00:2::/126 to-ports=8080",
+        "dstnat action=netmap dst-address=2001:db8:a00:4::/64 to-address=2001:db8:a00:2::/64",
+        "dstnat action=passthrough",
     ];
     const ACTIONS: &[&str] = &[
         "filter add chain=forward action=accept",
@@ -61,10 +76,13 @@ pub(super) fn rule6() -> impl Strategy<Value = String> {
         "mangle add chain=forward action=change-hop-limit new-hop-limit=increment:2",
         "mangle add chain=forward action=fasttrack-connection",
     ];
-    (select(ACTIONS), select(MATCHERS), select(LATE)).prop_map(|(action, matchers, late)| {
+    let others = (select(ACTIONS), select(MATCHERS), select(LATE));
+    let others = others.prop_map(|(action, matchers, late)| {
         let late = if action.starts_with("raw") { "" } else { late };
         format!("/ipv6 firewall {action}{matchers}{late}")
-    })
+    });
+    let nat = select(NAT).prop_map(|rule| format!("/ipv6 firewall nat add chain={rule}"));
+    prop_oneof![3 => others, 1 => nat]
 }
 
 /// The router's addresses in a network.
@@ -85,6 +103,8 @@ pub(super) fn change6() -> impl Strategy<Value = String> {
         "/ipv6 firewall filter disable [find chain=forward]",
         "/ipv6 firewall mangle remove [find]",
         "/ipv6 firewall raw remove [find]",
+        "/ipv6 firewall nat remove [find]",
+        "/ipv6 firewall nat add chain=srcnat action=masquerade",
         "/ipv6 firewall connection remove [find]",
         "/ipv6 firewall address-list add list=fresh address=2001:db8:a00:1::2 timeout=4s",
         "/ipv6 firewall address-list remove [find dynamic]",

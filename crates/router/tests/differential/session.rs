@@ -11,9 +11,16 @@ use std::cell::RefCell;
 use std::time::Duration;
 use wire::pppoe::{self, ETHERTYPE_SESSION, OVERHEAD, PPP_IPV4};
 
+/// PPP's number of IPv6 (RFC 5072).
+const PPP_IPV6: u16 = 0x0057;
+
 /// What the servers are told, beside where they are.
 pub(crate) const SECRET: &str = "/ppp profile add name=p change-tcp-mss=no\n/ppp secret add name=bob password=secret profile=p \
      local-address=172.16.7.254 remote-address=172.16.7.1";
+
+/// What leads to the session in IPv6.
+pub(crate) const ROUTE: &str =
+    "/ipv6 route add dst-address=2001:db8:ac10:7::/64 gateway=<pppoe-bob>";
 
 /// Dials by a port of all routers, whose frames there have this tag.
 pub(crate) fn dial(rigs: &mut [Rig], port: u8, vlan: Option<u16>) {
@@ -43,7 +50,10 @@ pub(crate) fn dial(rigs: &mut [Rig], port: u8, vlan: Option<u16>) {
         client.now = client.now + Duration::from_millis(100);
         client.breathe();
         // The client's last word is on its way.
-        if !rigs[0].router.program().sessions.list().is_empty() {
+        let program = rigs[0].router.program();
+        let session = program.sessions.list().first();
+        let has6 = |on| program.v6.addresses.iter().any(|own| own.interface == on);
+        if session.is_some_and(|standing| has6(standing.interface)) {
             break;
         }
     }
@@ -66,12 +76,14 @@ fn slab() -> Slab {
 pub(crate) fn wrap(frame: &[u8], id: u16) -> Vec<u8> {
     let Ok(layers) = wire::layers::parse(frame) else { return frame.to_vec() };
     let (l3, end) = (usize::from(layers.l3), usize::from(layers.l3_end));
-    if layers.ether_type != wire::layers::ETHERTYPE_IPV4 {
-        return frame.to_vec();
-    }
+    let ppp = match layers.ether_type {
+        wire::layers::ETHERTYPE_IPV4 => PPP_IPV4,
+        wire::layers::ETHERTYPE_IPV6 => PPP_IPV6,
+        _ => return frame.to_vec(),
+    };
     let ip = &frame[l3..end];
     let header = pppoe::header(id, ip.len() as u16 + 2);
-    let (session, ppp) = (ETHERTYPE_SESSION.to_be_bytes(), PPP_IPV4.to_be_bytes());
+    let (session, ppp) = (ETHERTYPE_SESSION.to_be_bytes(), ppp.to_be_bytes());
     [&frame[..l3 - 2], &session, &header, &ppp, ip].concat()
 }
 
@@ -83,7 +95,11 @@ pub(crate) fn unwrap(frame: &[u8]) -> Option<(Vec<u8>, u16)> {
         return None;
     }
     let (id, ppp) = pppoe::session(&frame[at + 2..])?;
-    let ip = ppp.strip_prefix(&PPP_IPV4.to_be_bytes()[..])?;
+    let says = |kind: u16| ppp.strip_prefix(&kind.to_be_bytes()[..]);
+    let (kind, ip) = match says(PPP_IPV4) {
+        Some(ip) => ([0x08, 0x00], ip),
+        None => ([0x86, 0xdd], says(PPP_IPV6)?),
+    };
     assert!(frame.len() >= at + 2 + OVERHEAD + ip.len());
-    Some(([&frame[..at], &[0x08, 0x00], ip].concat(), id))
+    Some(([&frame[..at], &kind, ip].concat(), id))
 }

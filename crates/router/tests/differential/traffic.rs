@@ -396,7 +396,7 @@ impl Packet {
                 frame
             }
         };
-        if self.six && session.is_none() {
+        if self.six {
             frame = six::of(frame);
         }
         let whole = match self.cut {

@@ -113,6 +113,14 @@ impl Discipline {
         }
     }
 
+    /// How many bits of IPv6's addresses it looks at, if it masks them.
+    pub(super) fn lengths6(&self) -> Option<[u8; 2]> {
+        match self {
+            Discipline::Pcq(pcq) => Some(pcq.lengths6()),
+            _ => None,
+        }
+    }
+
     /// Takes a packet in; whom it drops instead is in the list's `dropped`.
     pub(super) fn enqueue(&mut self, list: &mut List, node: u32, now: Moment) {
         match self {

@@ -4,12 +4,15 @@
 //! classifier: src/dst address (masked), src/dst port ─► sub-queue: FIFO of pcq-limit, bucket of pcq-rate
 //!                                                        └─ served in turn; pcq-rate=0: equal shares
 //! ```
+//!
+//! Addresses of IPv6 come folded (`Label::v6`), cut to the masks of the first such queue on their way.
+//! Missing: **other masks of a second one** on the way of the same packet.
 
 use super::limit;
 use crate::queue::bucket::Bucket;
 use crate::queue::burst::{Burst, BurstLimit};
 use crate::queue::discipline::Next;
-use crate::queue::nodes::{List, Ring};
+use crate::queue::nodes::{Label, List, Ring};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use wire::{FiveTuple, Moment};
@@ -40,6 +43,8 @@ pub struct Classifier {
     pub src_port: u16,
     /// Of the destination port.
     pub dst_port: u16,
+    /// How many leading bits of an IPv6 source and destination, of those that are looked at at all.
+    pub len6: [u8; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -83,9 +88,13 @@ impl Pcq {
         }
     }
 
+    pub(super) fn lengths6(&self) -> [u8; 2] {
+        self.limits.classifier.len6
+    }
+
     pub(super) fn enqueue(&mut self, list: &mut List, node: u32, now: Moment) {
         let len = u64::from(list[node].len);
-        let at = self.sub(list[node].label.tuple, now);
+        let at = self.sub(list[node].label, now);
         let sub = &mut self.subs[at as usize];
         if sub.ring.bytes + len > self.limits.limit || self.bytes + len > self.limits.total {
             return list.dropped.push(node);
@@ -152,14 +161,19 @@ impl Pcq {
         self.free.push(at);
     }
 
-    fn sub(&mut self, tuple: FiveTuple, now: Moment) -> u32 {
-        let mask = self.limits.classifier;
+    fn sub(&mut self, label: Label, now: Moment) -> u32 {
+        let (tuple, mut mask) = (label.tuple, self.limits.classifier);
+        // Addresses of IPv6 are folded, and were masked before.
+        if label.v6 {
+            [mask.src, mask.dst] =
+                [mask.src, mask.dst].map(|mask| if mask == 0 { 0 } else { u32::MAX });
+        }
         let key = FiveTuple {
             src: tuple.src & mask.src,
             dst: tuple.dst & mask.dst,
             src_port: tuple.src_port & mask.src_port,
             dst_port: tuple.dst_port & mask.dst_port,
-            protocol: 0,
+            protocol: u8::from(label.v6),
         };
         if let Some(&at) = self.by_key.get(&key) {
             return at;

@@ -31,7 +31,7 @@ fn label(flow: u32, tos: u8) -> Label {
         dst_port: 6,
         protocol: 17,
     };
-    Label { tuple, tos }
+    Label::v4(tuple, tos)
 }
 
 /// What came of a load.
@@ -96,7 +96,7 @@ fn load(queues: &mut Queues<(u32, u64)>, rates: &[u64], tos: u8, seconds: u64) -
 }
 
 fn pcq(rate: u64) -> Kind {
-    let classifier = Classifier { src: u32::MAX, dst: 0, src_port: 0, dst_port: 0 };
+    let classifier = Classifier { src: u32::MAX, dst: 0, src_port: 0, dst_port: 0, len6: [128; 2] };
     let burst = crate::queue::BurstLimit { rate: 0, threshold: 0, time_ns: 0 };
     Kind::Pcq(PcqLimits { rate, limit: 50 << 10, total: 2000 << 10, classifier, burst })
 }

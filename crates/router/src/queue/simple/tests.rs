@@ -48,7 +48,7 @@ fn check(queues: &[&str], packets: &[(&str, &str)]) {
     let (simple, leaves) = compile(queues);
     for (packet, expected) in packets {
         let words: Vec<&str> = packet.split(' ').collect();
-        let addr = |i: usize| words[i].parse::<std::net::Ipv4Addr>().unwrap().into();
+        let addr = |i: usize| u32::from(words[i].parse::<std::net::Ipv4Addr>().unwrap());
         let interface = |i: usize| InterfaceId(words[i].parse().unwrap());
         let found = simple.classify(addr(0), addr(1), interface(2), interface(3), Mark::NONE);
         let found = found.map_or("none".to_string(), |Found { leaf: id, .. }| {
@@ -105,9 +105,9 @@ fn a_queue_for_nobody_is_invalid_and_says_why() {
     let reasons: Vec<_> = simple.invalid().iter().map(|(_, why)| why.as_str()).collect();
     assert_eq!(reasons, ["no interface ether9"; 2]);
     let none = InterfaceId::NONE;
-    let found = simple.classify(0x0a00_0002, 0, none, none, Mark::NONE);
+    let found = simple.classify(0x0a00_0002u32, 0, none, none, Mark::NONE);
     assert_eq!(found.map(|found| found.leaf), Some(leaves[2][0]));
-    assert_eq!(simple.classify(0, 0, none, none, Mark::NONE), None);
+    assert_eq!(simple.classify(0u32, 0, none, none, Mark::NONE), None);
     assert!(!simple.is_empty() && Simple::default().is_empty());
 }
 
@@ -192,7 +192,7 @@ fn queues_have_their_hours() {
     let interfaces = (InterfaceId(1), InterfaceId(2));
     for (is_time, expected) in [(true, 0), (false, 2)] {
         let is_now = &mut |_: &Hours| is_time;
-        let found = simple.classify_at(0x0a00_0002, 1, interfaces, Mark::NONE, is_now);
+        let found = simple.classify_at(0x0a00_0002u32, 1, interfaces, Mark::NONE, is_now);
         assert_eq!(found.map(|found| found.leaf), Some(QueueLeafId(expected)));
     }
 }
