@@ -193,7 +193,10 @@ impl<'a> Lookup<'a> {
         let Some((arrival, l3)) = Arrival::of(self.port, slab.bytes(frame)) else {
             let untagged = Arrival::untagged(self.port);
             let known = self.r.learnt.ingresses.find_again(untagged, &mut self.last)?;
-            let is_for_it = slab.bytes(frame).starts_with(&known.mac.0) && known.learns.is_none();
+            // What is of a session keeps its tag, by which the slow path counts it.
+            let is_ip = matches!(slab.bytes(frame).get(16..18), Some([0x08, 0x00] | [0x86, 0xdd]));
+            let is_for_it =
+                is_ip && slab.bytes(frame).starts_with(&known.mac.0) && known.learns.is_none();
             let is_taken_off = is_for_it && !self.is_slave && priority::take_off(slab, frame);
             let came = Came::by(known, UNTAGGED);
             return is_taken_off.then_some((known.mac, came));

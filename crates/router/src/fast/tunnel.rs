@@ -301,7 +301,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         }
         let hop = Hop { interface: rewrite.interface, address: rewrite.address };
         let tuple = r.v4.connections.flow(id).translate_destination(tuple);
-        let cost = Cost { len, label: Label { tuple, tos }, mark };
+        let cost = Cost { len, label: Label::v4(tuple, tos), mark };
         frame.pull(more);
         let leaving = Leaving {
             frame,

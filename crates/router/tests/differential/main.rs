@@ -60,6 +60,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// What leads to the PPPoE session in IPv6.
+const ROUTE_TO_SESSION: &str =
+    "/ipv6 route add dst-address=2001:db8:ac10:7::/64 gateway=<pppoe-bob>";
+
 /// Both routers and what their hosts have seen last.
 struct Pair {
     rigs: [Rig; 2],
@@ -84,7 +88,7 @@ impl Pair {
             session::dial(&mut rigs, port, tag.map(wire::vlan::Tci::id));
             // Not there if what was typed before keeps it from coming about.
             for rig in &mut rigs {
-                let _ = rig.try_run(session::ROUTE);
+                let _ = rig.try_run(ROUTE_TO_SESSION);
             }
         }
         Pair { rigs, last: Vec::new() }

@@ -18,10 +18,6 @@ const PPP_IPV6: u16 = 0x0057;
 pub(crate) const SECRET: &str = "/ppp profile add name=p change-tcp-mss=no\n/ppp secret add name=bob password=secret profile=p \
      local-address=172.16.7.254 remote-address=172.16.7.1";
 
-/// What leads to the session in IPv6.
-pub(crate) const ROUTE: &str =
-    "/ipv6 route add dst-address=2001:db8:ac10:7::/64 gateway=<pppoe-bob>";
-
 /// Dials by a port of all routers, whose frames there have this tag.
 pub(crate) fn dial(rigs: &mut [Rig], port: u8, vlan: Option<u16>) {
     let mut client = Rig::with_slab(&slab(), &[Capabilities::default()]);
