@@ -90,11 +90,11 @@ pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use mangle::traffic_class;
 pub(crate) use port_queue::send_by_queue;
-pub(crate) use tunnel::MOST as MOST_TUNNELS;
 pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
+pub(crate) use {l2tp::plain_data, tunnel::MOST as MOST_TUNNELS};
 pub(crate) use {local::local_out, local::local_out_by, ppp::end_sessions};
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port; or out of a tunnel, by a recipe.
@@ -102,8 +102,8 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
     r.at(Step::PhysicalIn);
     let interface = r.program.interface(port);
     let (running, fast) = (interface.running, interface.fast_rx);
-    if let Kind::Tunnel { at, .. } = interface.kind {
-        return tunnel::inside(r, now, at, frame, true);
+    if tunnel::is_one(interface.kind) {
+        return tunnel::inside_again(r, now, port, frame);
     }
     if !running {
         return r.discard_frame(frame, Discard::InterfaceDown);

@@ -584,6 +584,12 @@ impl Program {
         self.interfaces.get(id.index()).is_some_and(|i| matches!(i.kind, Kind::Vrrp { .. }))
     }
 
+    /// Whether there are sessions of L2TP.
+    #[inline]
+    pub(crate) fn has_l2tp(&self) -> bool {
+        self.sessions.has_l2tp()
+    }
+
     /// The session behind an interface.
     pub(crate) fn session(&self, id: InterfaceId) -> Option<&Session> {
         match self.interface(id).kind {

@@ -19,15 +19,16 @@ use super::{pass, put_header, receive as receive_inside};
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::flow_flag;
 use crate::firewall::mark::Mark;
-use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source};
+use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
-use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, Tunnels};
+use crate::interface::tunnel::{Carries, TunnelAt};
 use crate::ip::neighbour::NeighbourId;
 use crate::queue::{Decision, Label};
 use crate::router::Router;
 use port::{Batch, Frame};
 use wire::gre::{self, Gre};
+use wire::l2tp::PORT;
 use wire::layers::protocol;
 use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
 
@@ -94,7 +95,16 @@ impl Outer {
         let bytes = r.io.slab.bytes(frame);
         let (arrival, l3) = Arrival::of(port, bytes)?;
         let ip: &[u8; 20] = bytes.get(l3..)?.first_chunk()?;
-        let carries = matches!(ip[9], protocol::IPIP | protocol::GRE);
+        let ports = match ip[9] {
+            protocol::IPIP | protocol::GRE => (0, 0),
+            protocol::UDP if r.program.has_l2tp() => {
+                let ports: &[u8; 4] = bytes.get(l3 + 20..)?.first_chunk()?;
+                let ports = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
+                (ports[0], ports[1])
+            }
+            _ => return None,
+        };
+        let carries = ip[9] != protocol::UDP || ports.1 == PORT;
         if !carries || ip[0] != 0x45 || u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff != 0 {
             return None;
         }
@@ -113,7 +123,7 @@ impl Outer {
         {
             return None;
         }
-        let tuple = FiveTuple { src, dst, src_port: 0, dst_port: 0, protocol: ip[9] };
+        let tuple = FiveTuple { src, dst, src_port: ports.0, dst_port: ports.1, protocol: ip[9] };
         let hash = tuple.hash();
         let flow = r.v4.connections.flows().candidate(hash)?;
         Some(Outer { tuple, hash, flow, came: Came::by(&by, l3) })
@@ -135,15 +145,15 @@ fn open(
     };
     let Some(recipe) = r.learnt.recipes.get(number) else { return Err(frame) };
     let bytes = r.io.slab.bytes(&frame);
-    let Some(payload) = Payload::read(&r.program.tunnels, outer, bytes) else { return Err(frame) };
-    let Payload { tunnel, found, at, len, ip_len } = payload;
+    let Some(payload) = Payload::read(r, outer, bytes) else { return Err(frame) };
+    let Payload { interface, tunnel, at, len, ip_len } = payload;
     let ip = &bytes[usize::from(outer.came.l3)..];
     let src_mac = MacAddr([bytes[6], bytes[7], bytes[8], bytes[9], bytes[10], bytes[11]]);
     let way = &recipe.way;
     if !way.inward
         || way.ingress != outer.came.ingress
         || !way.guard.admits(ip_len, ip[8], ip[1], 0, src_mac)
-        || !r.program.runs(tunnel.interface)
+        || !r.program.runs(interface)
         || r.link.depth >= MOST_TUNNELS
     {
         return Err(frame);
@@ -153,22 +163,23 @@ fn open(
     if let Some(recipe) = r.learnt.recipes.get_mut(number) {
         recipe.count.add(ip_len.into());
     }
-    let fast = r.program.interface(tunnel.interface).fast_rx && r.tools.closed.is_empty();
+    let fast = r.program.interface(interface).fast_rx && r.tools.closed.is_empty();
     passed.came(r, outer.came.ingress, arrived, fast);
     r.stats.paths.replayed += 1;
-    r.heard_from(found);
-    r.stats.interface_counts[tunnel.interface.index()].rx.add(len as u64);
-    frame.truncate(at + len);
-    match tunnel.carries {
-        Carries::Eoip => frame.pull(at),
-        Carries::Ipip | Carries::Gre => {
-            frame.pull(at - 14);
-            if let Some(head) = r.io.slab.bytes_mut(&mut frame).first_chunk_mut::<14>() {
-                *head = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x00];
-            }
-        }
+    if let Some(tunnel) = tunnel {
+        r.heard_from(tunnel);
     }
-    Ok((tunnel.interface, frame))
+    r.stats.interface_counts[interface.index()].rx.add(len as u64);
+    frame.truncate(at + len);
+    if !r.program.is_point_to_point(interface) {
+        frame.pull(at);
+        return Ok((interface, frame));
+    }
+    frame.pull(at - 14);
+    if let Some(head) = r.io.slab.bytes_mut(&mut frame).first_chunk_mut::<14>() {
+        *head = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x00];
+    }
+    Ok((interface, frame))
 }
 
 /// A flow's recipe, if it holds: the flow and the recipe's number.
@@ -184,8 +195,10 @@ fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Opti
 
 /// What lies in an outer packet.
 struct Payload {
-    tunnel: Tunnel,
-    found: TunnelAt,
+    /// By which it comes in.
+    interface: InterfaceId,
+    /// If it is none of L2TP's sessions.
+    tunnel: Option<TunnelAt>,
     /// Where it begins.
     at: usize,
     len: usize,
@@ -197,10 +210,13 @@ impl Payload {
     /// `None` if there is more to be looked at: keepalives, checksums and keys of GRE, the first segment of
     /// a connection whose MSS is clamped.
     #[inline]
-    fn read(tunnels: &Tunnels, outer: &Outer, bytes: &[u8]) -> Option<Payload> {
+    fn read(r: &Router, outer: &Outer, bytes: &[u8]) -> Option<Payload> {
         let l3 = usize::from(outer.came.l3);
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
         let payload = bytes.get(l3 + 20..l3 + usize::from(ip_len))?;
+        if outer.tuple.protocol == protocol::UDP {
+            return Payload::of_l2tp(r, outer, payload, ip_len);
+        }
         let (gre, skipped) = match payload {
             _ if outer.tuple.protocol == protocol::IPIP => (None, 0),
             [0, 0, 8, 0, ..] => {
@@ -209,6 +225,7 @@ impl Payload {
             [0x20, 1, 0x64, 0, ..] => (Some(Gre::read(payload)?), gre::EOIP_LEN),
             _ => return None,
         };
+        let tunnels = &r.program.tunnels;
         let found = tunnels.find(outer.tuple.src, outer.tuple.dst, gre)?;
         let tunnel = *tunnels.get(found);
         let (at, len) = match gre {
@@ -232,7 +249,21 @@ impl Payload {
         if tunnel.clamps_mss && begins_connection(inner) {
             return None;
         }
-        Some(Payload { tunnel, found, at, len, ip_len })
+        Some(Payload { interface: tunnel.interface, tunnel: Some(found), at, len, ip_len })
+    }
+
+    /// The same of a datagram.
+    #[inline]
+    fn of_l2tp(r: &Router, outer: &Outer, payload: &[u8], ip_len: u16) -> Option<Payload> {
+        let udp_len = usize::from(u16::from_be_bytes([*payload.get(4)?, *payload.get(5)?]));
+        let udp = payload.get(..udp_len)?;
+        let (src, dst) = (outer.tuple.src, outer.tuple.dst);
+        if udp.get(6..8)? != [0, 0] && !checksum::udp_ok(src, dst, udp) {
+            return None;
+        }
+        let (interface, begins) = plain_data(r, src, udp)?;
+        let at = usize::from(outer.came.l3) + 20 + begins;
+        Some(Payload { interface, tunnel: None, at, len: udp.len() - begins, ip_len })
     }
 }
 
@@ -258,7 +289,13 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
     let word = |at: usize| u32::from_be_bytes([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
     let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
     let (src, dst, tos) = (word(12), word(16), ip[1]);
-    let tuple = FiveTuple { src, dst, src_port: 0, dst_port: 0, protocol: ip[9] };
+    let (src_port, dst_port) = match r.io.slab.bytes(&frame).get(L3 + 20..) {
+        Some(&[a, b, c, d, ..]) if ip[9] == protocol::UDP => {
+            (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+        }
+        _ => (0, 0),
+    };
+    let tuple = FiveTuple { src, dst, src_port, dst_port, protocol: ip[9] };
     let hash = tuple.hash();
     let Some(candidate) = r.v4.connections.flows().candidate(hash) else { return Err(frame) };
     let Some((id, number)) = recipe_of(r, candidate, hash, &tuple) else { return Err(frame) };
@@ -275,6 +312,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         || way.ingress != IngressId::NONE
         || !way.guard.admits(ip_len, ip[8], tos, 0, MacAddr::default())
         || ip_len > rewrite.mtu
+        || (flags & flow_flag::NAT != 0 && tuple.protocol == protocol::UDP)
         || !r.io.slab.push(&mut frame, more)
     {
         return Err(frame);

@@ -11,9 +11,10 @@
 use super::local_out;
 use super::ppp;
 use super::pppoe::{is_data, packet_in};
-use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, with_room};
+use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, send_outer, with_room};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
+use crate::interface::ingress::Arrival;
 use crate::interface::l2tp::Client;
 use crate::interface::l2tp::state::{
     HELLO, Leg, MOST, MOST_HALF_OPEN, MOST_LEGS, MOST_WAITING, Phase, TRIES, Tunnel,
@@ -57,6 +58,7 @@ pub(super) fn is_asked(r: &Router, p: &Packet) -> bool {
 
 /// A datagram has come to LOCAL IN.
 pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
+    let is_whole = p.rest.is_empty();
     let Some(p) = in_one_piece(r, p) else { return };
     let tuple = p.layers.tuple;
     let from = End { address: tuple.src, port: tuple.src_port };
@@ -66,7 +68,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
         return r.discard(p, Discard::MalformedL2tp);
     };
     if !header.control {
-        return data_in(r, now, p, header, range);
+        return data_in(r, now, p, header, range, is_whole);
     }
     let body = bytes[range].to_vec();
     let done = match header.tunnel {
@@ -89,6 +91,7 @@ fn data_in(
     mut p: Packet,
     header: Header,
     range: std::ops::Range<usize>,
+    is_whole: bool,
 ) {
     let src = p.layers.tuple.src;
     let is_his = r.link.l2tp.get(header.tunnel).is_some_and(|t| t.ends.1.address == src);
@@ -114,18 +117,44 @@ fn data_in(
     if r.link.depth >= MOST_DEPTH {
         return r.discard(p, Discard::TunnelLoop);
     }
+    let fast = is_whole && r.program.interface(interface).fast_rx;
+    if fast {
+        let len = p.frame.len();
+        r.count_fast_outer(p.ingress, p.in_bridge_port, len);
+    }
     p.frame.truncate(end);
     p.frame.pull(at - 14);
     r.io.slab.bytes_mut(&mut p.frame)[..12].fill(0);
     r.recycle(p.trace);
-    let inside = r.packet(p.frame, Layers::default(), InterfaceId::NONE);
+    let mut inside = r.packet(p.frame, Layers::default(), interface);
+    inside.fast = fast;
+    inside.arrival = is_whole.then_some(Arrival::untagged(interface));
     r.link.depth += 1;
     packet_in(r, now, inside, interface, place);
     r.link.depth -= 1;
 }
 
+/// The session that a datagram's plain IPv4 packet comes in by, and where it begins, behind PPP's protocol.
+#[inline]
+pub(crate) fn plain_data(r: &Router, from: u32, udp: &[u8]) -> Option<(InterfaceId, usize)> {
+    let (header, range) = l2tp::locate(udp.get(8..)?)?;
+    let ppp = udp.get(8 + range.start..8 + range.end)?;
+    let skipped = match ppp {
+        [0xff, 0x03, 0x00, 0x21, ..] => 4,
+        [0x00, 0x21, ..] => 2,
+        _ => return None,
+    };
+    let tunnel = r.link.l2tp.get(header.tunnel).filter(|_| !header.control)?;
+    let interface = r.program.sessions.of_l2tp(header.tunnel, header.session)?;
+    let session = r.program.session(interface).filter(|session| !session.encrypted)?;
+    let call = r.link.calls.get(session.place as usize)?;
+    let is_it = call.number == session.number && call.mppe.is_none();
+    let is_his = tunnel.ends.1.address == from && 8 + range.end == udp.len();
+    (is_it && is_his).then_some((interface, 8 + range.start + skipped))
+}
+
 /// A session's packet, its protocol first, leaves in UDP.
-pub(super) fn packet_out(r: &mut Router, now: Moment, session: &Session, frame: Frame) {
+pub(super) fn packet_out(r: &mut Router, now: Moment, session: &Session, frame: Frame, fast: bool) {
     let Carrier::L2tp { tunnel, peer_id, .. } = session.carrier else { return };
     let Some(tunnel) = r.link.l2tp.get(tunnel) else {
         return r.discard_frame(frame, Discard::InterfaceDown);
@@ -153,7 +182,7 @@ pub(super) fn packet_out(r: &mut Router, now: Moment, session: &Session, frame: 
     let sum = checksum::of(&bytes[14..34]);
     bytes[24..26].copy_from_slice(&sum.to_be_bytes());
     r.link.depth += 1;
-    local_out(r, now, frame);
+    send_outer(r, now, frame, fast);
     r.link.depth -= 1;
 }
 

@@ -92,7 +92,7 @@ pub(crate) enum Unkept {
     Links,
     /// A bridge does not know behind which port the neighbour is, or there are two bridges.
     Flooded,
-    /// It comes out of a session of L2TP or with MPPE, or goes into one.
+    /// It comes out of a session with MPPE.
     Encrypted,
     /// It is a tunnel's outer packet, and waits in queues, is translated, or comes by a bridge.
     Tunnel,
@@ -132,11 +132,6 @@ pub(super) fn record<F: Stacked>(
     if !p.is_outer {
         has_come_by(r, p)?;
     }
-    let is_encrypted =
-        r.program.session(hop.interface).is_some_and(|session| !session.has_header());
-    if is_encrypted {
-        return Err(Unkept::Encrypted);
-    }
     let flow = flow_of::<F>(r, now, p)?;
     let neighbour = F::neighbour_of(r, hop);
     let Some(neighbour) = neighbour.filter(|&id| F::neighbours(r).mac(id).is_some()) else {
@@ -167,7 +162,7 @@ pub(super) fn record<F: Stacked>(
 
 /// Keeps what a tunnel's outer packet went through up to its end, which is here.
 pub(super) fn record_inward(r: &mut Router, now: Moment, p: &Packet, queues: Path) {
-    if tunnel::is_outer(p) {
+    if tunnel::is_outer(r, p) {
         let kept = keep_inward(r, now, p, queues);
         r.tell(|| Event::Kept(kept));
     }
@@ -211,8 +206,13 @@ fn has_come_by(r: &Router, p: &Packet) -> Result<(), Unkept> {
     }
     match p.arrival {
         Some(_) if p.ingress != IngressId::NONE => Ok(()),
+        _ if is_encrypted(r, p.in_interface) => Err(Unkept::Encrypted),
         _ => Err(Unkept::Links),
     }
+}
+
+fn is_encrypted(r: &Router, interface: InterfaceId) -> bool {
+    r.program.session(interface).is_some_and(|session| session.encrypted)
 }
 
 /// The flow that keeps a packet's recipe.
@@ -238,7 +238,6 @@ fn flow_of<F: Stacked>(r: &mut Router, now: Moment, p: &Packet) -> Result<FlowId
 #[cold]
 fn unkept(p: &Packet) -> Unkept {
     match p {
-        _ if p.port == InterfaceId::NONE && p.in_interface.is_some() => Unkept::Encrypted,
         _ if p.port == InterfaceId::NONE => Unkept::Own,
         _ if !matches!(p.layers.protocol, protocol::TCP | protocol::UDP) => Unkept::Protocol,
         _ if p.layers.options => Unkept::Options,

@@ -12,11 +12,12 @@ use super::ppp;
 use super::{l2tp, link_in, link_out};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
+use crate::interface::ingress::{Arrival, IngressId};
 use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, Wire};
 use crate::interface::ppp::machine::{End, Machine, Phase, Role};
 use crate::interface::ppp::mppe::Unread;
 use crate::interface::pppoe::state::Dial;
-use crate::interface::pppoe::{Concentrator, Dialer, Session, SessionAt};
+use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
 use crate::packet::Packet;
 use crate::program::Kind;
 use crate::router::Router;
@@ -149,12 +150,37 @@ pub(super) fn packet_in(
         Err(malformed) => p.malformed = Some(malformed),
     }
     r.tell(|| Event::Decapsulated(interface));
-    // Of what a session of another kind carries, it tells another session.
-    let learns = r.program.session(interface).is_some_and(Session::has_header);
-    p.arrival = p.arrival.filter(|_| learns);
     let len = p.frame.len() as u64 - 14;
     r.stats.interface_counts[interface.index()].rx.add(len);
+    match r.program.session(interface) {
+        Some(session) if session.on.is_some() => {
+            // What is decrypted is no header that recipes could know.
+            p.arrival = p.arrival.filter(|_| session.has_header());
+            link_in(r, now, p, interface)
+        }
+        _ => inside(r, now, p, interface),
+    }
+}
+
+/// What has come out of L2TP, and was counted, comes in by its session as by a port.
+fn inside(r: &mut Router, now: Moment, mut p: Packet, interface: InterfaceId) {
+    p.port = interface;
+    p.arrived_len = p.frame.len() as u16;
+    p.ingress = IngressId::NONE;
+    let arrival = Arrival::of(interface, r.io.slab.bytes(&p.frame)).map(|(arrival, _)| arrival);
+    // Of what came in pieces, or is decrypted, nothing is learnt.
+    let is_plain = r.program.session(interface).is_some_and(|session| !session.encrypted);
+    p.arrival = p.arrival.and(arrival).filter(|_| is_plain);
     link_in(r, now, p, interface)
+}
+
+/// The same of what a recipe has taken out.
+pub(super) fn inside_again(r: &mut Router, now: Moment, interface: InterfaceId, frame: Frame) {
+    let read = layers::network(r.io.slab.bytes(&frame));
+    let mut p = r.packet(frame, read.unwrap_or_default(), interface);
+    (p.malformed, p.fast) = (read.err(), r.program.interface(interface).fast_rx);
+    p.arrival = Some(Arrival::untagged(interface));
+    inside(r, now, p, interface)
 }
 
 /// A packet of an encrypted session was lost, and those behind it cannot be read.
@@ -195,6 +221,7 @@ pub(super) fn session_out(
         _ => usize::from(u16::from_be_bytes([bytes[16], bytes[17]])),
     };
     frame.truncate(14 + ip_len);
+    let fast = fast && program.interface(interface).fast_tx;
     r.count_out(interface, frame.len() - 14, fast);
     // The Ethernet header's last two bytes become the protocol's.
     frame.pull(12);
@@ -214,7 +241,7 @@ pub(super) fn session_out(
         bytes[2..4].copy_from_slice(&head);
     }
     if let Carrier::L2tp { .. } = session.carrier {
-        return l2tp::packet_out(r, now, session, frame);
+        return l2tp::packet_out(r, now, session, frame, fast);
     }
     let len = frame.len() as u16;
     if !r.io.slab.push(&mut frame, 14 + pppoe::HEADER_LEN) {

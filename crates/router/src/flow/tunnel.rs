@@ -8,7 +8,7 @@
 
 use super::leave::way_to;
 use super::local::no_listener;
-use super::{Onward, link_in, local_out, output, reason, refuse};
+use super::{Onward, l2tp, link_in, local_out, output, pppoe, reason, refuse};
 use crate::discard::Discard;
 use crate::fast;
 use crate::interface::InterfaceId;
@@ -17,6 +17,7 @@ use crate::interface::tunnel::{Carries, Tunnel, TunnelAt};
 use crate::ip::icmp::{self, write_ipv4};
 use crate::ip::{address, fragment};
 use crate::packet::Packet;
+use crate::program::Kind;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
@@ -112,8 +113,8 @@ pub(super) fn send_outer(r: &mut Router, now: Moment, frame: Frame, fast: bool) 
 }
 
 /// Whether a packet for the router is one that a tunnel's other end has put around others.
-pub(super) fn is_outer(p: &Packet) -> bool {
-    matches!(p.layers.protocol, protocol::IPIP | protocol::GRE)
+pub(super) fn is_outer(r: &Router, p: &Packet) -> bool {
+    matches!(p.layers.protocol, protocol::IPIP | protocol::GRE) || l2tp::is_asked(r, p)
 }
 
 /// What the outer header takes from what is inside.
@@ -269,6 +270,19 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
     let len = (p.frame.len() - link) as u64;
     r.stats.interface_counts[tunnel.interface.index()].rx.add(len);
     inside(r, now, found, p.frame, is_whole);
+}
+
+/// Whether such interfaces stand on routes: what comes by them comes out of packets for the router.
+pub(super) fn is_one(kind: Kind) -> bool {
+    matches!(kind, Kind::Tunnel { .. } | Kind::Session(_))
+}
+
+/// What a recipe has taken out of a tunnel's outer packet comes in by the tunnel.
+pub(super) fn inside_again(r: &mut Router, now: Moment, interface: InterfaceId, frame: Frame) {
+    match r.program.interface(interface).kind {
+        Kind::Tunnel { at, .. } => inside(r, now, at, frame, true),
+        _ => pppoe::inside_again(r, now, interface, frame),
+    }
 }
 
 /// What has come out of a tunnel, and was counted, comes in by it as by a port; `is_whole` if it came

@@ -372,6 +372,8 @@ fn put_sessions(
             ..Interface::none()
         };
     }
+    let is_slow = |port: &Interface| matches!(port.kind, Kind::Ethernet { .. }) && !port.fast_rx;
+    let all_fast = !by_id.iter().any(|port| port.id.is_some() && is_slow(port));
     for session in open {
         let id = ids.of(session.item);
         let (Some(lower), Some(own)) = (by_id.get(session.on.index()), by_id.get(id.index()))
@@ -382,6 +384,15 @@ fn put_sessions(
         if !stands || (!session.is_servers() && !own.enabled) {
             continue;
         }
+        // L2TP's packets may come by any port, and what is encrypted has no FastPath.
+        let (fast_rx, fast_tx) = match session.on {
+            _ if session.encrypted => (false, false),
+            InterfaceId::NONE => {
+                let allows = l2tp.allows_fast_path(session.item);
+                (allows && all_fast, allows)
+            }
+            _ => (lower.fast_rx, lower.fast_tx),
+        };
         let interface = Interface {
             id,
             name: session.name.clone(),
@@ -391,8 +402,8 @@ fn put_sessions(
             configured_mtu: session.mtu,
             enabled: true,
             running: true,
-            fast_rx: lower.fast_rx,
-            fast_tx: lower.fast_tx,
+            fast_rx,
+            fast_tx,
             ..Interface::none()
         };
         by_id[id.index()] = interface;

@@ -191,7 +191,10 @@ impl Way {
             if !interface.running || way.tags.len() > MOST_TAGS {
                 return None;
             }
-            // What goes into a tunnel is counted there.
+            // What goes into a tunnel, or is encrypted, is counted there.
+            if program.session(way.port).is_some_and(|session| !session.has_header()) {
+                break;
+            }
             if !matches!(interface.kind, Kind::Ethernet { .. } | Kind::Tunnel { .. }) {
                 // It waits there, and goes on interface by interface.
                 if program.is_shaped_above(way.port) {
@@ -208,9 +211,6 @@ impl Way {
                 Kind::Absent => return None,
                 Kind::Session(at) => {
                     let session = &program.sessions.get(at)?.session;
-                    if !session.has_header() {
-                        return None;
-                    }
                     way.macs = (session.peer, program.interface(session.on).mac);
                     (way.session, way.port) = (Some(session.id), session.on);
                 }

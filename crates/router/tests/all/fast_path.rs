@@ -4,6 +4,7 @@
 //! host 1 ── ether1 [ 1 ] ether2 ══ over ══ ether2 [ 2 ] ether1 ── host 2
 //! ```
 
+use crate::pppoe;
 use crate::tunnels::{Pair, answer, datagram, script};
 
 /// What a link is made of, and whether what comes in by it, and goes out, may do so in FastPath. `over` is
@@ -76,5 +77,92 @@ fn by_kind_of_interface() {
             }
             pair.balanced();
         }
+    }
+}
+
+/// A session by a client and a server of ours, with what is added for each; its interfaces; whether FastPath.
+type Session = (&'static str, &'static str, &'static str, [&'static str; 2], bool);
+
+const L2TP: [&str; 2] = [
+    "/ip address add address=10.0.0.1/24 interface=ether2
+     /interface l2tp-client add connect-to=10.0.0.2 user=bob password=secret add-default-route=yes",
+    "/ip address add address=10.0.0.2/24 interface=ether2\n/interface l2tp-server server set enabled=yes",
+];
+const PPPOE: [&str; 2] = ["$C add-default-route=yes", "$S"];
+
+#[test]
+fn by_kind_of_session() {
+    const P: &str = "/ppp profile add name=p change-tcp-mss=no";
+    let l2tp = ["l2tp-out1", "<l2tp-bob>"];
+    let sessions: [Session; 4] = [
+        ("PPPoE (6.35)", "profile=p", "default-profile=p", ["pppoe-out1", "<pppoe-bob>"], true),
+        (
+            "L2TP (6.35)",
+            "profile=p allow-fast-path=yes",
+            "default-profile=p allow-fast-path=yes",
+            l2tp,
+            true,
+        ),
+        ("L2TP", "profile=p", "default-profile=p", l2tp, false),
+        (
+            "L2TP with MPPE",
+            "profile=default-encryption allow-fast-path=yes",
+            "default-profile=default-encryption allow-fast-path=yes",
+            l2tp,
+            false,
+        ),
+    ];
+    for (kind, client, server, names, is_fast) in sessions {
+        let [dial, listen] = if kind.starts_with("L2TP") { L2TP } else { PPPOE };
+        let route = "/ip route add dst-address=10.0.1.0/24 gateway=10.9.0.2";
+        let mut pair = pppoe::Pair::new(
+            &format!("{P}\n{dial} {client}"),
+            &format!("{P}\n{listen} {server}\n$P\n{route}"),
+        );
+        let (there, back) = (datagram(&[7; 100]).build(), answer(&[7; 100]).build());
+        let all = |pair: &pppoe::Pair| {
+            [&pair.client, &pair.server]
+                .into_iter()
+                .zip(names)
+                .map(|(rig, name)| {
+                    let id = pppoe::id(rig, name).expect("the session");
+                    (rig.router.interface_counts(id), rig.router.path_counts().replayed)
+                })
+                .collect::<Vec<_>>()
+        };
+        let mut was = Vec::new();
+        for round in 0..9 {
+            if round == 4 {
+                was = all(&pair);
+            }
+            assert_eq!(
+                pair.pass(&there).len(),
+                1,
+                "{kind} {round} {:#?}",
+                pppoe::log(&pair.client)
+            );
+            pair.server.send(1, &back);
+            pair.settle();
+            let out = pair.client.take(1);
+            assert_eq!(out.iter().filter(|frame| frame[12..14] == [8, 0]).count(), 1, "{kind}");
+        }
+        for ((now, replayed), (was, before)) in all(&pair).into_iter().zip(was) {
+            for (all, fast, were, quick) in [
+                (now.rx, now.fast_rx, was.rx, was.fast_rx),
+                (now.tx, now.fast_tx, was.tx, was.fast_tx),
+            ] {
+                let (all, fast) = (all.bytes - were.bytes, fast.bytes - quick.bytes);
+                assert_eq!(all, 5 * 128, "{kind}");
+                assert_eq!(fast, if is_fast { all } else { 0 }, "{kind}");
+            }
+            // Coming in and going out, outside; what is encrypted is looked at packet by packet.
+            let least = if kind.contains("MPPE") { 5 } else { 10 };
+            assert!(
+                replayed - before >= least || !kind.contains("L2TP"),
+                "{kind} {}",
+                replayed - before
+            );
+        }
+        pair.balanced();
     }
 }

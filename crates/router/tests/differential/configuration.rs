@@ -48,6 +48,8 @@ pub(crate) struct Configuration {
     tree: bool,
     /// A PPPoE server is where the network behind this port is.
     pub(crate) session: Option<u8>,
+    /// It is L2TP's, and the server everywhere.
+    pub(crate) l2tp: bool,
     /// Ether4 is the slave of a bond of this mode, which is in its place.
     bonded: Option<&'static str>,
     typed: Vec<String>,
@@ -64,9 +66,16 @@ impl Configuration {
             slow: (0, 0),
             tree: false,
             session: None,
+            l2tp: false,
             bonded: None,
             typed,
         }
+    }
+
+    /// The same with PPPoE's session, if there is one.
+    #[allow(dead_code, reason = "not everybody who takes this file asks for it")]
+    pub(crate) fn of_pppoe(self) -> Configuration {
+        Configuration { l2tp: false, ..self }
     }
 
     pub(crate) fn capabilities(&self) -> Vec<Capabilities> {
@@ -162,8 +171,12 @@ impl Configuration {
 
     /// The PPPoE server on the interface of a network, if it is there.
     fn server(&self, n: u8, on: &str) -> Option<String> {
-        let add = "/interface pppoe-server server add keepalive-timeout=disabled";
-        let line = format!("{add} interface={on} authentication=pap\n{SECRET}");
+        let mut add = format!("/interface pppoe-server server add interface={on}");
+        if self.l2tp {
+            let set = "/interface l2tp-server server set enabled=yes default-profile=p";
+            add = format!("{set} allow-fast-path=yes");
+        }
+        let line = format!("{SECRET}\n{add} keepalive-timeout=disabled authentication=pap");
         (self.session == Some(n)).then_some(line)
     }
 }
@@ -183,17 +196,17 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let modes = ["active-backup", "balance-xor", "balance-rr", "broadcast"];
     let bonded = prop_oneof![3 => Just(None), 1 => select(modes.to_vec()).prop_map(Some)];
     let session = prop_oneof![3 => Just(None), 1 => (1..=PORTS).prop_map(Some)];
-    let layout = (bridged, tagged, vlans, slow, tree, bonded, session);
+    let layout = (bridged, tagged, vlans, slow, tree, bonded, session, any::<bool>());
     (layout, common, rules, queues, tunnels()).prop_map(
         |(
-            (bridged, tagged, vlans, slow, tree, bonded, session),
+            (bridged, tagged, vlans, slow, tree, bonded, session, l2tp),
             common,
             rules,
             queues,
             tunnels,
         )| {
             let typed = [tunnels, common, rules, queues].concat();
-            Configuration { bridged, tagged, vlans, slow, tree, bonded, session, typed }
+            Configuration { bridged, tagged, vlans, slow, tree, bonded, session, l2tp, typed }
         },
     )
 }

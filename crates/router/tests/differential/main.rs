@@ -85,7 +85,7 @@ impl Pair {
         });
         if let Some(port) = configuration.session {
             let tag = traffic::tag_behind(&rigs[0], port);
-            session::dial(&mut rigs, port, tag.map(wire::vlan::Tci::id));
+            session::dial(&mut rigs, port, tag.map(wire::vlan::Tci::id), configuration.l2tp);
             // Not there if what was typed before keeps it from coming about.
             for rig in &mut rigs {
                 let _ = rig.try_run(ROUTE_TO_SESSION);
@@ -248,6 +248,19 @@ fn check(configuration: &Configuration, steps: &[Step]) -> Result<(), String> {
         return Err(story);
     }
     Ok(())
+}
+
+/// Else nothing of sessions would be compared.
+#[test]
+fn sessions_open() {
+    for l2tp in [false, true] {
+        let mut configuration = Configuration::of(0, &[]);
+        (configuration.session, configuration.l2tp) = (Some(2), l2tp);
+        let pair = Pair::new(&configuration);
+        for rig in &pair.rigs {
+            assert_eq!(rig.router.program().sessions.list().len(), 1, "L2TP: {l2tp}");
+        }
+    }
 }
 
 #[test]

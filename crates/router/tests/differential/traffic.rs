@@ -287,7 +287,9 @@ impl Packet {
             _ => self.src,
         };
         let src_mac = mac_of(self.src);
-        let ends = session.map(|session| (program.interface(session.on).mac, session.peer));
+        let l2tp = session.is_some_and(|session| !session.on.is_some());
+        let ends = session.filter(|_| !l2tp);
+        let ends = ends.map(|session| (program.interface(session.on).mac, session.peer));
         let (dst_mac, src_mac) = match self.link {
             Link::Session => ends.unwrap_or((own, src_mac)),
             Link::Router => (own, src_mac),
@@ -403,13 +405,15 @@ impl Packet {
             Some(cut) => pieces(&frame, cut),
             None => vec![frame],
         };
-        let one = |frame: Vec<u8>| self.as_sent(frame, session.map(|session| session.id));
+        let one = |frame: Vec<u8>| self.as_sent(frame, session.map(|session| session.id), l2tp);
         whole.into_iter().map(one).collect()
     }
 
     /// As it is on the wire: in its session, which may be padded, and damaged.
-    fn as_sent(&self, mut frame: Vec<u8>, session: Option<u16>) -> Vec<u8> {
-        if let Some(id) = session {
+    fn as_sent(&self, mut frame: Vec<u8>, session: Option<u16>, l2tp: bool) -> Vec<u8> {
+        if l2tp {
+            frame = session::wrap_l2tp(&frame, self.port);
+        } else if let Some(id) = session {
             frame = session::wrap(&frame, id);
             if self.payload.is_multiple_of(8) {
                 frame.resize(frame.len().max(60), 0);
@@ -536,6 +540,9 @@ pub(crate) fn answer() -> impl Strategy<Value = Answer> {
 impl Answer {
     /// What the host behind a port sends when it gets this frame.
     pub(crate) fn to(self, port: usize, frame: &[u8]) -> Option<Vec<u8>> {
+        if let Some(inside) = session::unwrap_l2tp(frame) {
+            return Some(session::wrap_l2tp(&self.to(port, &inside)?, port));
+        }
         if let Some((inside, id)) = session::unwrap(frame) {
             return Some(session::wrap(&self.to(port, &inside)?, id));
         }

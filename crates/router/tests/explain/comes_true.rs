@@ -135,7 +135,7 @@ fn check(configuration: &Configuration, steps: &[Step]) -> Result<(), String> {
     }
     if let Some(port) = configuration.session {
         let tag = traffic::tag_behind(&rig, port);
-        session::dial(std::slice::from_mut(&mut rig), port, tag.map(wire::vlan::Tci::id));
+        session::dial(std::slice::from_mut(&mut rig), port, tag.map(wire::vlan::Tci::id), false);
     }
     let mut last = Vec::new();
     let mut story = String::new();
@@ -192,10 +192,12 @@ fn what_is_said_comes_true() {
     let cases = std::env::var("WIRESPEED_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let steps = proptest::collection::vec(step(), 1..25);
-    let result = TestRunner::new(config)
-        .run(&(configuration::configuration(), steps), |(configuration, steps)| {
-            check(&configuration, &steps).map_err(TestCaseError::fail)
-        });
+    let result = TestRunner::new(config).run(
+        &(configuration::configuration(), steps),
+        |(configuration, steps)| {
+            check(&configuration.of_pppoe(), &steps).map_err(TestCaseError::fail)
+        },
+    );
     match result {
         Ok(()) => {}
         Err(TestError::Fail(story, _)) => panic!("{story}"),

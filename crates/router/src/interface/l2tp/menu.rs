@@ -15,6 +15,13 @@ pub(crate) static CLIENTS: Facility = Facility {
     ..Facility::of(&CLIENT)
 };
 
+const FAST: Property = Property::new(
+    "allow-fast-path",
+    Type::Bool,
+    "What comes by its sessions, or goes out, may do so in FastPath, unless it is encrypted.",
+)
+.default("no");
+
 /// `/interface l2tp-server server`.
 pub(crate) static SERVERS: Facility = Facility { part_of: Some(&ALL), ..Facility::of(&SERVER) };
 
@@ -62,7 +69,7 @@ pub(crate) static CLIENT: Menu = Menu {
             .default("pap,chap,mschap1,mschap2"),
         Property::only("use-ipsec", &Type::Bool, &["no"], "IPsec is not built"),
         Property::missing("ipsec-secret", "IPsec is not built"),
-        Property::only("allow-fast-path", &Type::Bool, &["no"], "its packets go the slow way"),
+        FAST,
         Property::new("actual-mtu", Type::Number(0, 65535), "The longest packet it takes, bytes.")
             .read_only(),
     ],
@@ -100,7 +107,7 @@ pub(crate) static SERVER: Menu = Menu {
         ),
         Property::new("one-session-per-host", Type::Bool, "A host's new tunnel ends the old one.")
             .default("no"),
-        Property::only("allow-fast-path", &Type::Bool, &["no"], "its packets go the slow way"),
+        FAST,
     ],
     help: "The L2TP server.",
 };

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Who talks to whom is in `state`; what a session is, is PPP's ([`ppp`](crate::interface::ppp)). Data is
-//! sent without numbers. Missing: **IPsec**, **outgoing calls** by a server, **numbered data**, **the short
-//! way** of `allow-fast-path`.
+//! sent without numbers. Missing: **IPsec**, **outgoing calls** by a server, **numbered
+//! data**.
 
 // The menus.
 pub(crate) mod menu;
@@ -35,6 +35,7 @@ pub(crate) struct Client {
     pub(crate) profile: String,
     pub(crate) route: Option<u8>,
     pub(crate) uses_dns: bool,
+    pub(crate) allows_fast_path: bool,
 }
 
 /// The server as compiled.
@@ -46,6 +47,7 @@ pub(crate) struct Server {
     pub(crate) max_sessions: usize,
     pub(crate) keepalive: Option<Duration>,
     pub(crate) mru: u16,
+    pub(crate) allows_fast_path: bool,
 }
 
 /// Clients, the server if it is enabled, and what tunnels are proved with.
@@ -78,6 +80,7 @@ impl L2tp {
                 profile: item.text("profile"),
                 route: route.then(|| item.number("default-route-distance") as u8),
                 uses_dns: item.bool("use-peer-dns"),
+                allows_fast_path: item.bool("allow-fast-path"),
             })
         });
         let item = tree.read_settings(&menu::SERVER);
@@ -91,6 +94,7 @@ impl L2tp {
             },
             keepalive: keepalive(&item),
             mru: mru(&item),
+            allows_fast_path: item.bool("allow-fast-path"),
         });
         let secrets = tree.read(&menu::SECRET).filter(|item| !item.bool("disabled"));
         let secrets = secrets.map(|item| {
@@ -102,6 +106,14 @@ impl L2tp {
         });
         let items = tree.items(menu::CLIENT.path).iter().map(|item| item.id).collect();
         L2tp { items, clients: clients.collect(), server, secrets: secrets.collect() }
+    }
+
+    /// Whether a session may be in FastPath; `item` is its client, if it is one's.
+    pub(crate) fn allows_fast_path(&self, item: ItemId) -> bool {
+        match self.clients.iter().find(|client| client.item == item) {
+            Some(client) => client.allows_fast_path,
+            None => self.server.as_ref().is_some_and(|server| server.allows_fast_path),
+        }
     }
 
     /// Whether an item is one of its clients.

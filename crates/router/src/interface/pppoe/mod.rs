@@ -101,6 +101,8 @@ pub struct Standing {
 pub struct Sessions {
     list: Vec<Standing>,
     by_wire: HashMap<(InterfaceId, u16, MacAddr), SessionAt>,
+    /// L2TP's, by tunnel and number.
+    by_l2tp: HashMap<(u16, u16), InterfaceId>,
 }
 
 impl Sessions {
@@ -108,6 +110,9 @@ impl Sessions {
         let at = SessionAt(self.list.len() as u16);
         if session.on.is_some() {
             self.by_wire.insert((session.on, session.id, session.peer), at);
+        }
+        if let Carrier::L2tp { tunnel, id, .. } = session.carrier {
+            self.by_l2tp.insert((tunnel, id), interface);
         }
         self.list.push(Standing { interface, session: session.clone() });
         at
@@ -122,6 +127,18 @@ impl Sessions {
     #[inline]
     pub(crate) fn get(&self, at: SessionAt) -> Option<&Standing> {
         self.list.get(usize::from(at.0))
+    }
+
+    /// Whether there are any of L2TP.
+    #[inline]
+    pub(crate) fn has_l2tp(&self) -> bool {
+        !self.by_l2tp.is_empty()
+    }
+
+    /// The interface of L2TP's session with this number, in the tunnel with that one.
+    #[inline]
+    pub(crate) fn of_l2tp(&self, tunnel: u16, id: u16) -> Option<InterfaceId> {
+        self.by_l2tp.get(&(tunnel, id)).copied()
     }
 
     /// The one that a packet belongs to: of this interface, with this number and from this address.

@@ -130,8 +130,8 @@ impl Reason {
                 "nothing: once the neighbour has sent a frame it will be faster",
             ),
             Unkept::Encrypted => (
-                "it comes out of a session of L2TP or with MPPE, or goes into one",
-                "nothing: L2TP and MPPE take the slow path as yet",
+                "it comes out of a session with MPPE",
+                "nothing: each packet is decrypted for itself",
             ),
             Unkept::Tunnel => (
                 "a tunnel's outer packet waits in queues, is translated, or comes by a bridge that \
