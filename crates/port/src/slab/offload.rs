@@ -19,13 +19,13 @@ impl Frame {
     /// Whether there is a note: part of its work is still to be done.
     #[inline(always)]
     pub fn has_offload(&self) -> bool {
-        self.handle & OFFLOAD != 0
+        self.0 & OFFLOAD != 0
     }
 
     /// Takes the note off: the work is done.
     #[inline]
     pub fn clear_offload(&mut self) {
-        self.handle &= !OFFLOAD;
+        self.0 &= !OFFLOAD;
     }
 }
 
@@ -41,7 +41,7 @@ impl Slab {
         }
         let &[a, b, c, d, tcp, ..] = self.note(frame);
         // A header that was taken off the front cannot have been the transport header's.
-        let l4 = u16::from_ne_bytes([a, b]).checked_sub(frame.off)?;
+        let l4 = u16::from_ne_bytes([a, b]).checked_sub(frame.off())?;
         Some(Offload { l4, segment: u16::from_ne_bytes([c, d]), tcp: tcp != 0 })
     }
 
@@ -50,11 +50,11 @@ impl Slab {
     /// # Panics
     /// If the frame belongs to another slab, or has less than eight bytes of headroom.
     pub fn set_offload(&self, frame: &mut Frame, offload: Offload) {
-        assert!(usize::from(frame.off) >= NOTE, "no headroom for a note: {frame:?}");
-        let [a, b] = frame.off.saturating_add(offload.l4).to_ne_bytes();
+        assert!(usize::from(frame.off()) >= NOTE, "no headroom for a note: {frame:?}");
+        let [a, b] = frame.off().saturating_add(offload.l4).to_ne_bytes();
         let [c, d] = offload.segment.to_ne_bytes();
         *self.note_mut(frame) = [a, b, c, d, u8::from(offload.tcp), 0, 0, 0];
-        frame.handle |= OFFLOAD;
+        frame.0 |= OFFLOAD;
     }
 
     fn note<'a>(&'a self, frame: &'a Frame) -> &'a [u8; NOTE] {
@@ -62,14 +62,14 @@ impl Slab {
         // SAFETY: a frame with a note begins at least `NOTE` bytes behind its slot's beginning
         // (`set_offload` asks, `push` keeps it), the bytes are initialised, and the shared borrow of
         // the one `Frame` that names the slot keeps writers away.
-        unsafe { &*start.sub(usize::from(frame.off)).cast() }
+        unsafe { &*start.sub(usize::from(frame.off())).cast() }
     }
 
     #[allow(clippy::mut_from_ref)] // the exclusive borrow is the frame's, not the slab's
     fn note_mut<'a>(&'a self, frame: &'a mut Frame) -> &'a mut [u8; NOTE] {
         let start = self.start(frame);
         // SAFETY: as in `note`, and the exclusive borrow of the `Frame` keeps everybody away.
-        unsafe { &mut *start.sub(usize::from(frame.off)).cast() }
+        unsafe { &mut *start.sub(usize::from(frame.off())).cast() }
     }
 }
 

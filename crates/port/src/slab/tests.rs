@@ -163,7 +163,7 @@ fn a_frame_that_outlives_its_slab_fits_no_later_one() {
     let old = Slab::new(4).unwrap().pool().alloc(60).unwrap();
     for _ in 0..300 {
         let new = Slab::new(4).unwrap();
-        assert_ne!(new.memory.tag, old.handle & !SLOT_MASK);
+        assert_ne!(new.memory.tag, old.handle() & !SLOT_MASK);
     }
 }
 
