@@ -467,7 +467,8 @@ impl Router {
     /// those that the port parts.
     #[cold]
     fn is_too_long(&self, frame: &Frame, longest: u16) -> bool {
-        let is_tagged = matches!(self.io.slab.bytes(frame)[12..14], [0x81, 0x00] | [0x88, 0xa8]);
+        let is_tagged =
+            matches!(self.io.slab.bytes(frame)[12..14], [0x81 | 0x91, 0x00] | [0x88, 0xa8]);
         let tag = if is_tagged { 4 } else { 0 };
         !frame.has_offload() && frame.len() > usize::from(longest) + tag
     }

@@ -19,6 +19,8 @@ pub const ETHERTYPE_ARP: u16 = 0x0806;
 pub const ETHERTYPE_VLAN: u16 = 0x8100;
 /// EtherType of an 802.1ad service tag.
 pub const ETHERTYPE_SVLAN: u16 = 0x88a8;
+/// EtherType of an outer tag before 802.1ad gave it one of its own.
+pub const ETHERTYPE_OUTER_VLAN: u16 = 0x9100;
 /// EtherType of IPv6.
 pub const ETHERTYPE_IPV6: u16 = 0x86dd;
 
@@ -26,6 +28,12 @@ pub const ETHERTYPE_IPV6: u16 = 0x86dd;
 pub const HEADER_LEN: usize = 14;
 /// The shortest frame in memory: 64 bytes less the FCS.
 pub const MIN_LEN: usize = 60;
+
+/// Whether an EtherType is a VLAN tag's: 0x8100, 0x88a8 or 0x9100.
+#[inline(always)]
+pub const fn is_tag(ether_type: u16) -> bool {
+    matches!(ether_type, ETHERTYPE_VLAN | ETHERTYPE_SVLAN | ETHERTYPE_OUTER_VLAN)
+}
 
 /// A view of a frame.
 #[derive(Clone, Copy, Debug)]

@@ -16,6 +16,7 @@ pub use crate::ethernet::{
 pub use crate::ipv4::protocol;
 
 use crate::bytes::{be16, be32};
+use crate::ethernet::is_tag;
 use crate::icmp;
 
 /// Why a frame is not what its headers claim. Counted, never printed per packet.
@@ -233,7 +234,7 @@ fn tagged_or_not_ipv4(frame: &[u8]) -> Result<Layers, Malformed> {
 /// The EtherType behind all tags, and where its header begins.
 fn link(frame: &[u8]) -> Result<Link, Malformed> {
     let mut link = Link { ether_type: be16(frame, 12), vlan: None, l3: 14 };
-    while let ETHERTYPE_VLAN | ETHERTYPE_SVLAN = link.ether_type {
+    while is_tag(link.ether_type) {
         let tag = frame.get(usize::from(link.l3)..).and_then(<[u8]>::first_chunk::<4>);
         let &[a, b, c, d] = tag.ok_or(Malformed::Ethernet)?;
         link.vlan.get_or_insert(u16::from_be_bytes([a, b]));

@@ -20,9 +20,8 @@
 
 use crate::bytes::{be16, be32, put};
 use crate::checksum::{self, Sum};
-use crate::layers::{
-    ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_SVLAN, ETHERTYPE_VLAN, Malformed, protocol,
-};
+use crate::ethernet::is_tag;
+use crate::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, Malformed, protocol};
 use crate::{ipv6, tcp, udp};
 
 /// The most segments of one super-frame: those of 64 KiB at Linux's least MSS, 48 bytes.
@@ -182,7 +181,7 @@ impl Place {
     fn of(frame: &[u8], l4: usize) -> Option<Place> {
         let mut l3 = 14;
         let mut ether_type = word(frame, 12)?;
-        while let ETHERTYPE_VLAN | ETHERTYPE_SVLAN = ether_type {
+        while is_tag(ether_type) {
             ether_type = word(frame, l3 + 2)?;
             l3 += 4;
         }

@@ -10,7 +10,7 @@
 //! its front, where the frame pool keeps headroom.
 
 use crate::bytes::{be16, put};
-use crate::ethernet::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
+use crate::ethernet::is_tag;
 
 /// Length of a tag.
 pub const TAG_LEN: usize = 4;
@@ -44,7 +44,7 @@ impl Tci {
 /// A frame's outermost tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// Tag protocol identifier: 0x8100, or 0x88a8 for a service tag.
+    /// Tag protocol identifier: 0x8100, 0x88a8 for a service tag, or 0x9100.
     pub tpid: u16,
     /// What it says.
     pub tci: Tci,
@@ -57,8 +57,7 @@ impl Tag {
     pub fn of(frame: &[u8]) -> Option<Tag> {
         let header = frame.first_chunk::<18>()?;
         let tpid = be16(header, 12);
-        matches!(tpid, ETHERTYPE_VLAN | ETHERTYPE_SVLAN)
-            .then(|| Tag { tpid, tci: Tci(be16(header, 14)) })
+        is_tag(tpid).then(|| Tag { tpid, tci: Tci(be16(header, 14)) })
     }
 }
 
@@ -90,6 +89,7 @@ pub fn pop(frame: &mut [u8]) -> Option<Tag> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ethernet::ETHERTYPE_VLAN;
 
     const UNTAGGED: &[u8; 20] = b"....DDDDDDSSSSSS\x08\x00IP";
     const TAGGED: &[u8; 20] = b"DDDDDDSSSSSS\x81\x00\xa0\x0a\x08\x00IP";

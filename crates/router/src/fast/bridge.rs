@@ -37,7 +37,8 @@ use crate::router::Router;
 use crate::story::Event;
 use crate::trace::Guard;
 use port::{Batch, Frame};
-use wire::layers::{self, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
+use wire::ethernet::is_tag;
+use wire::layers;
 use wire::vlan::{self as tag, Tag};
 use wire::{MacAddr, Moment};
 
@@ -447,10 +448,12 @@ impl Sides<'_> {
             }
             let bytes = r.io.slab.bytes(frame);
             let (known, l3) = match bytes.get(12..14) {
-                Some([0x81, 0x00] | [0x88, 0xa8 | 0x64]) => match Arrival::of(self.port, bytes) {
-                    Some((arrival, l3)) => (r.learnt.ingresses.find(arrival), l3),
-                    None => continue,
-                },
+                Some([0x81 | 0x91, 0x00] | [0x88, 0xa8 | 0x64]) => {
+                    match Arrival::of(self.port, bytes) {
+                        Some((arrival, l3)) => (r.learnt.ingresses.find(arrival), l3),
+                        None => continue,
+                    }
+                }
                 _ => (untagged, 14),
             };
             let Some(known) = known.filter(|known| known.takes(bytes, l3)) else { continue };
@@ -644,7 +647,7 @@ fn addresses(frame: &[u8]) -> (u64, u64, bool) {
     let dst = u64::from_be_bytes([0, 0, d0, d1, d2, d3, d4, d5]);
     let src = u64::from_be_bytes([0, 0, s0, s1, s2, s3, s4, s5]);
     let ether_type = u16::from_be_bytes([t0, t1]);
-    let tagged = ether_type == ETHERTYPE_VLAN || ether_type == ETHERTYPE_SVLAN;
+    let tagged = is_tag(ether_type);
     const GROUP: u64 = 1 << 40;
     if (dst | src) & GROUP != 0 || dst == src { (0, 0, false) } else { (dst, src, tagged) }
 }

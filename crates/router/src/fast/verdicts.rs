@@ -13,7 +13,8 @@
 
 use super::has_ports;
 use crate::interface::InterfaceId;
-use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
+use wire::ethernet::is_tag;
+use wire::layers::ETHERTYPE_IPV4;
 
 /// Frames that the filter cannot tell apart have the same key.
 pub(crate) type Key = [u64; 4];
@@ -100,7 +101,7 @@ pub(crate) fn key(
     let ether_type = u16::from_be_bytes([head[12], head[13]]);
     let (mut addresses, mut ports, mut kind, mut ip_protocol) = (0, 0, 0, 0);
     match ether_type {
-        ETHERTYPE_VLAN | ETHERTYPE_SVLAN => return None,
+        tag if is_tag(tag) => return None,
         ETHERTYPE_IPV4 => {
             let total = usize::from(u16::from_be_bytes([head[16], head[17]]));
             let fragment = u16::from_be_bytes([head[20], head[21]]) & 0x3fff;

@@ -14,6 +14,7 @@
 use super::InterfaceId;
 use std::collections::HashMap;
 use wire::MacAddr;
+use wire::ethernet::ETHERTYPE_OUTER_VLAN;
 use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 use wire::pppoe::{ETHERTYPE_SESSION, OVERHEAD};
 
@@ -63,6 +64,7 @@ impl Arrival {
             let service = match u16::from_be_bytes([a, b]) {
                 ETHERTYPE_VLAN => 0,
                 ETHERTYPE_SVLAN => 1,
+                ETHERTYPE_OUTER_VLAN => return None, // a bridge's, never an interface's
                 other => {
                     // Two shifts for two tags, whatever came.
                     let link = vrid | key << (16 * (2 - (at - 12) / 4));

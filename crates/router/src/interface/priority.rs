@@ -29,7 +29,7 @@ pub(crate) fn of(frame: &[u8]) -> Option<u8> {
 pub(crate) fn take_off(slab: &Slab, frame: &mut Frame) -> bool {
     let is_priority = |tag: Tag| tag.tpid == ETHERTYPE_VLAN && tag.tci.id() == 0;
     let bytes = slab.bytes(frame);
-    let is_last = !matches!(bytes.get(16..18), Some([0x81, 0x00] | [0x88, 0xa8]));
+    let is_last = !matches!(bytes.get(16..18), Some([0x81 | 0x91, 0x00] | [0x88, 0xa8]));
     if !is_last || !Tag::of(bytes).is_some_and(is_priority) {
         return false;
     }

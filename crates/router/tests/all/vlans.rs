@@ -17,6 +17,7 @@ fn tagged(frame: &[u8], tags: &[(u16, u16)]) -> Vec<u8> {
 
 const C: u16 = 0x8100;
 const S: u16 = 0x88a8;
+const Q: u16 = 0x9100;
 
 /// From host 1 by port 1 to host 2 by port 2, by way of the router.
 fn datagram() -> craft::Frame<'static> {
@@ -171,6 +172,14 @@ fn kept_apart() {
         ("set 0 ingress-filtering=yes", &[(C, 10)], &[]),
         ("set 0 pvid=10 tag-stacking=yes", &[(C, 5)], &[(3, &[(C, 10), (C, 5)])]),
         ("", &[(S, 10)], &[(2, &[(S, 10)]), (3, &[(S, 10)])]),
+        ("set 0 pvid=10; /interface bridge set b ether-type=0x9100", &[], &[(3, &[(Q, 10)])]),
+        ("/interface bridge set b ether-type=0x9100", &[(Q, 10)], &[(3, &[(Q, 10)])]),
+        ("set 2 pvid=10; /interface bridge set b ether-type=0x9100", &[(Q, 10)], &[(3, &[])]),
+        (
+            "/interface bridge set b ether-type=0x9100",
+            &[(C, 10)],
+            &[(2, &[(C, 10)]), (3, &[(C, 10)])],
+        ),
     ];
     for (ports, tags, expected) in CASES {
         for reference in [true, false] {
@@ -183,8 +192,9 @@ fn kept_apart() {
                  /interface bridge vlan add bridge=b vlan-ids=10,20-29 tagged=ether3",
             );
             rig.router.set_reference(reference);
-            for line in ports.split(';').filter(|line| !line.is_empty()) {
-                rig.run(&format!("/interface bridge port {line}"));
+            for line in ports.split(';').map(str::trim).filter(|line| !line.is_empty()) {
+                let menu = if line.starts_with('/') { "" } else { "/interface bridge port " };
+                rig.run(&format!("{menu}{line}"));
             }
             let frame = craft::Frame { dst_mac: mac(9), ..datagram() }.build();
             let sent = rig.pass(1, &tagged(&frame, tags));

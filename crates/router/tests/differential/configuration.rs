@@ -339,6 +339,7 @@ fn common() -> impl Strategy<Value = String> {
         "/interface bridge port set [find interface=ether2] tag-stacking=yes",
         "/interface bridge set bridge1 ingress-filtering=yes",
         "/interface bridge set bridge1 ether-type=0x88a8",
+        "/interface bridge set bridge1 ether-type=0x9100",
         "/interface vlan add name=inner interface=ether3 vlan-id=5",
         "/interface vlan set [find name~\"3\"] mtu=700",
         "/interface bridge port set [find interface=ether1] unknown-unicast-flood=no",

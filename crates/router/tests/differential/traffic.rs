@@ -166,6 +166,8 @@ pub(crate) fn packet() -> impl Strategy<Value = Packet> {
         1 => Just(Some(Broken::L4Checksum)),
         1 => (0..80usize, any::<u8>()).prop_map(|(at, byte)| Some(Broken::Byte(at, byte))),
         1 => (0..80usize).prop_map(|n| Some(Broken::Truncated(n))),
+        // 0x8100 becomes 0x9100, the tag of some bridges.
+        1 => Just(Some(Broken::Byte(12, 0x91))),
     ];
     let where_to = (1..=usize::from(PORTS), link, src, dst, kind());
     // As the port has it; of a VLAN, which may be there or not; of none: a priority tag.
@@ -229,7 +231,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         4 => Just(Kind::ArpRequest),
         1 => Just(Kind::ArpReply),
         1 => Just(Kind::Gratuitous),
-        1 => select(vec![0x86ddu16, 0x8847, 0x88cc, 0x0026, 0x8100, 0x88a8]).prop_map(Kind::Other),
+        1 => select(vec![0x86ddu16, 0x8847, 0x88cc, 0x0026, 0x8100, 0x88a8, 0x9100]).prop_map(Kind::Other),
         1 => (0..64usize).prop_map(Kind::Runt),
     ]
 }

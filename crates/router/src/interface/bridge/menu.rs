@@ -90,8 +90,8 @@ pub static BRIDGE: Menu = Menu {
         Property::new("pvid", VIDS, "The VLAN of the router's own untagged frames.").default("1"),
         Property::new(
             "ether-type",
-            Type::Enum(&["0x8100", "0x88a8"]),
-            "Which tags name VLANs; others are payload. 0x9100 is not built.",
+            Type::Enum(&["0x8100", "0x88a8", "0x9100"]),
+            "Which tags name VLANs; others are payload.",
         )
         .default("0x8100"),
         Property::new(

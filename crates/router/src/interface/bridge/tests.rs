@@ -267,7 +267,7 @@ fn bridges_are_typed() {
         ("/interface bridge port add interface=ether3 bridge=nowhere", "nowhere"),
         ("/interface bridge port add interface=ether3 bridge=lan pvid=0", "pvid"),
         ("/interface bridge port add interface=ether3 bridge=lan pvid=4095", "pvid"),
-        ("/interface bridge set lan ether-type=0x9100", "ether-type"),
+        ("/interface bridge set lan ether-type=0x9200", "ether-type"),
         ("/interface bridge add name=b protocol-mode=mstp", "use rstp"),
         ("/interface bridge settings set use-ip-firewall=yes", "bridge filter"),
     ] {

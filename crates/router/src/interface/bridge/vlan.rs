@@ -17,6 +17,7 @@ use crate::facility::Facility;
 use crate::interface::Names;
 use crate::interface::facilities::ALL;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
+use wire::ethernet::ETHERTYPE_OUTER_VLAN;
 use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
 use wire::vlan::{Tag, Tci};
 
@@ -192,6 +193,7 @@ impl Filtering {
         }
         let tpid = match text(bridge, "ether-type").as_str() {
             "0x88a8" => ETHERTYPE_SVLAN,
+            "0x9100" => ETHERTYPE_OUTER_VLAN,
             _ => ETHERTYPE_VLAN,
         };
         Filtering { tpid, members }
