@@ -9,6 +9,7 @@
 
 use crate::traffic::{HOSTS, host, router_address};
 use std::net::Ipv4Addr;
+use wire::Ipv4Prefix;
 
 /// Who the tester is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +28,77 @@ impl Default for Net {
     }
 }
 
-/// A network's first and last address.
-fn range(address: u32, length: u8) -> (u32, u32) {
-    let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
-    (address & mask, address | !mask)
+/// What is set aside for tests.
+pub const FOR_TESTS: Ipv4Prefix = Ipv4Prefix::new(u32::from_be_bytes([198, 18, 0, 0]), 15);
+
+/// What is said to whoever wants other addresses.
+pub const NOT_FOR_TESTS: &str = "not all addresses are in 198.18.0.0/15, the network for tests (RFC 6815); \
+                                 where the device is connected to nothing else: --allow-any-address";
+
+/// Whether a network is set aside for tests, all of it.
+pub fn is_for_tests(network: Ipv4Prefix) -> bool {
+    contains(FOR_TESTS, network)
+}
+
+/// Whether all of one network is in another.
+pub fn contains(all: Ipv4Prefix, one: Ipv4Prefix) -> bool {
+    all.bits() <= one.bits() && one.last() <= all.last()
+}
+
+/// The network of so many of our hosts, from the first on.
+///
+/// # Errors
+/// They have no room there: why, in a sentence.
+pub fn network((first, length): (Ipv4Addr, u8), hosts: u32) -> Result<Ipv4Prefix, String> {
+    if !(1..=30).contains(&length) {
+        return Err(format!("{first}/{length}: a network is a /1 to a /30"));
+    }
+    let network = Ipv4Prefix::new(u32::from(first), length);
+    match is_host(network, u32::from(first)) {
+        false => Err(format!("our host, {first}, is no host of {network}")),
+        true if network.last() - u32::from(first) < hosts => {
+            Err(format!("{network} has no room for {hosts} hosts from {first} on"))
+        }
+        true => Ok(network),
+    }
+}
+
+/// Whether the device can be there, beside our hosts.
+///
+/// # Errors
+/// It cannot: why, in a sentence.
+pub fn beside(
+    device: Ipv4Addr,
+    network: Ipv4Prefix,
+    first: Ipv4Addr,
+    hosts: u32,
+) -> Result<(), String> {
+    if !is_host(network, u32::from(device)) {
+        return Err(format!("the device, {device}, is no host of {network}"));
+    }
+    match u32::from(device).checked_sub(u32::from(first)) {
+        Some(0) => Err(format!("our host and the device have the same address, {device}")),
+        Some(n) if n < hosts => {
+            Err(format!("the device, {device}, is among our {hosts} hosts from {first} on"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a router can be between the two networks.
+///
+/// # Errors
+/// They overlap.
+pub fn apart([a, b]: [Ipv4Prefix; 2]) -> Result<(), String> {
+    if contains(a, b) || contains(b, a) {
+        let why = "a router has a network on each port, a bridge the same on both";
+        return Err(format!("{a} and {b} overlap: {why}"));
+    }
+    Ok(())
+}
+
+fn is_host(network: Ipv4Prefix, address: u32) -> bool {
+    network.bits() < address && address < network.last()
 }
 
 impl Net {
@@ -39,34 +107,11 @@ impl Net {
     /// # Errors
     /// The hosts do not fit, or somebody is where he cannot be: why, in a sentence.
     pub fn new(first: [(Ipv4Addr, u8); 2], gateways: [Ipv4Addr; 2]) -> Result<Net, String> {
-        let mut networks = Vec::new();
-        for ((address, length), gateway) in first.into_iter().zip(gateways) {
-            if length > 32 {
-                return Err(format!("{address}/{length} is no network: 0 to 32"));
-            }
-            let host = u32::from(address);
-            let (least, most) = range(host, length);
-            let last = host.checked_add(HOSTS - 1);
-            if host == least || last.is_none_or(|last| last >= most) {
-                return Err(format!(
-                    "{address}/{length} has no room for {HOSTS} hosts from {address} on"
-                ));
-            }
-            let to = u32::from(gateway);
-            if !(least + 1..most).contains(&to) {
-                return Err(format!("the gateway {gateway} is not in {address}/{length}"));
-            }
-            if (host..host + HOSTS).contains(&to) {
-                return Err(format!(
-                    "the gateway {gateway} is among the {HOSTS} hosts from {address} on"
-                ));
-            }
-            networks.push((least, most));
+        let networks = [network(first[0], HOSTS)?, network(first[1], HOSTS)?];
+        for at in [0, 1] {
+            beside(gateways[at], networks[at], first[at].0, HOSTS)?;
         }
-        if networks[0].0 <= networks[1].1 && networks[1].0 <= networks[0].1 {
-            let [(a, _), (b, _)] = first;
-            return Err(format!("{a} and {b} are in one network: a router has two"));
-        }
+        apart(networks)?;
         let hosts = first.map(|(address, _)| u32::from(address));
         Ok(Net { hosts, gateways: gateways.map(u32::from) })
     }
@@ -83,10 +128,9 @@ impl Net {
 
     /// Whether everything stays within 198.18.0.0/15.
     pub fn is_for_tests(&self) -> bool {
-        let range = range(u32::from_be_bytes([198, 18, 0, 0]), 15);
         let last = self.hosts.map(|first| first.wrapping_add(HOSTS - 1));
-        let all = self.hosts.into_iter().chain(last).chain(self.gateways);
-        all.into_iter().all(|address| (range.0..=range.1).contains(&address))
+        let mut all = self.hosts.into_iter().chain(last).chain(self.gateways);
+        all.all(|address| FOR_TESTS.contains(address))
     }
 }
 
@@ -128,18 +172,18 @@ mod tests {
                 ["198.18.0.1", "198.19.0.1"],
                 "no room for 25 hosts",
             ),
-            ("198.18.0.0/24", "198.19.0.2/24", ["198.18.0.200", "198.19.0.1"], "no room"),
+            ("198.18.0.0/24", "198.19.0.2/24", ["198.18.0.200", "198.19.0.1"], "is no host of"),
             ("198.18.0.231/24", "198.19.0.2/24", ["198.18.0.1", "198.19.0.1"], "no room"),
-            ("255.255.255.250/0", "198.19.0.2/24", ["198.18.0.1", "198.19.0.1"], "no room"),
-            ("198.18.0.2/33", "198.19.0.2/24", ["198.18.0.1", "198.19.0.1"], "is no network"),
+            ("255.255.255.250/0", "198.19.0.2/24", ["198.18.0.1", "198.19.0.1"], "/1 to a /30"),
+            ("198.18.0.2/33", "198.19.0.2/24", ["198.18.0.1", "198.19.0.1"], "/1 to a /30"),
             (
                 "198.18.0.2/24",
                 "198.19.0.2/24",
                 ["198.18.1.1", "198.19.0.1"],
-                "not in 198.18.0.2/24",
+                "is no host of 198.18.0.0/24",
             ),
-            ("198.18.0.2/24", "198.19.0.2/24", ["198.18.0.9", "198.19.0.1"], "among the 25 hosts"),
-            ("198.18.0.2/15", "198.19.0.2/24", ["198.18.0.1", "198.19.0.1"], "in one network"),
+            ("198.18.0.2/24", "198.19.0.2/24", ["198.18.0.9", "198.19.0.1"], "among our 25 hosts"),
+            ("198.18.0.2/15", "198.19.0.2/24", ["198.18.0.1", "198.19.0.1"], "overlap"),
         ] {
             let error = net(a, b, gateways).unwrap_err();
             assert!(error.contains(expected), "{a} {b}: {error}");

@@ -1,5 +1,6 @@
 //! Arguments of `wirespeed bench --device external`: the ports, and the hosts at them.
 
+use super::hosts::Hosts;
 use crate::failure::Failure;
 use clap::Args;
 use daemon::real::PortSpec;
@@ -12,9 +13,6 @@ use measure::Mode;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-/// What the two ports are called, here and in the options.
-const NAMES: [&str; 2] = ["a", "b"];
-
 #[derive(Args)]
 #[command(next_help_heading = "An external device")]
 pub(crate) struct Connected {
@@ -23,61 +21,12 @@ pub(crate) struct Connected {
     #[arg(long = "port", value_name = "a|b=BACKEND:INTERFACE", value_parser = PortSpec::from_str)]
     ports: Vec<PortSpec>,
 
-    /// Where our 25 hosts begin [default: a=198.18.0.101/24 and b=198.19.0.101/24]
-    #[arg(long = "address", value_name = "a|b=IP/BITS", value_parser = address)]
-    addresses: Vec<(usize, (Ipv4Addr, u8))>,
-
-    /// The device's own addresses [default: a=198.18.0.1 and b=198.19.0.1]
-    #[arg(long = "gateway", value_name = "a|b=IP", value_parser = gateway)]
-    gateways: Vec<(usize, Ipv4Addr)>,
-
-    /// Allow addresses outside 198.18.0.0/15, the network for tests: what gets lost on the way may
-    /// reach somebody (RFC 6815)
-    #[arg(long = "allow-any-address", alias = "any-address")]
-    any_address: bool,
+    #[command(flatten)]
+    hosts: Hosts,
 
     /// No device: a cable from one port to the other, for what the tester can do by itself
     #[arg(long)]
     patch: bool,
-}
-
-/// `a=…` or `b=…`: which port, and what is said of it.
-fn named(text: &str) -> Result<(usize, &str), String> {
-    let (name, rest) = text.split_once('=').unwrap_or((text, ""));
-    let port = NAMES.iter().position(|known| *known == name);
-    Ok((port.ok_or_else(|| format!("the ports are a and b, not {name:?}"))?, rest))
-}
-
-pub(crate) fn address(text: &str) -> Result<(usize, (Ipv4Addr, u8)), String> {
-    let (port, rest) = named(text)?;
-    let read = || {
-        let (address, bits) = rest.split_once('/')?;
-        Some((address.parse().ok()?, bits.parse().ok().filter(|bits| *bits <= 32)?))
-    };
-    let read = read().ok_or_else(|| format!("an address is a=198.18.0.101/24, not {text:?}"))?;
-    Ok((port, read))
-}
-
-pub(crate) fn gateway(text: &str) -> Result<(usize, Ipv4Addr), String> {
-    let (port, rest) = named(text)?;
-    let read = rest.parse().map_err(|_| format!("a gateway is a=198.18.0.1, not {text:?}"))?;
-    Ok((port, read))
-}
-
-/// What was said of each port, or what goes without saying.
-pub(crate) fn each<T: Copy>(
-    what: &str,
-    said: &[(usize, T)],
-    default: [T; 2],
-) -> Result<[T; 2], Failure> {
-    let mut all = default;
-    for (i, &(port, value)) in said.iter().enumerate() {
-        if said[..i].iter().any(|(other, _)| *other == port) {
-            return Err(usage(format!("{what} {} stands there twice", NAMES[port])));
-        }
-        all[port] = value;
-    }
-    Ok(all)
 }
 
 fn usage(text: impl Into<String>) -> Failure {
@@ -91,10 +40,9 @@ impl Connected {
         devices: &[Kind],
         compare: bool,
     ) -> Result<Option<External>, Failure> {
-        let Connected { ports, addresses, gateways, any_address, patch } = self;
+        let Connected { ports, hosts, patch } = self;
         if !devices.contains(&Kind::External) {
-            let said = *any_address || *patch || !(ports.is_empty() && addresses.is_empty());
-            return match said || !gateways.is_empty() {
+            return match hosts.are_said() || *patch || !ports.is_empty() {
                 true => {
                     Err(usage("ports and addresses are an external device's: --device external"))
                 }
@@ -104,19 +52,14 @@ impl Connected {
         if devices.len() > 1 || compare {
             return Err(usage("an external device is measured by itself, in a run of its own"));
         }
-        let net = Net::default();
-        let hosts = net.hosts.map(|host| (Ipv4Addr::from(host), 24));
+        let (addresses, gateways) = hosts.each()?;
+        let Net { hosts: ours, gateways: theirs } = Net::default();
         let net = Net::new(
-            each("--address", addresses, hosts)?,
-            each("--gateway", gateways, net.gateways.map(Ipv4Addr::from))?,
+            [0, 1].map(|at| addresses[at].unwrap_or((Ipv4Addr::from(ours[at]), 24))),
+            [0, 1].map(|at| gateways[at].unwrap_or(Ipv4Addr::from(theirs[at]))),
         );
         let net = net.map_err(usage)?;
-        if !net.is_for_tests() && !any_address {
-            return Err(usage(
-                "not all addresses are in 198.18.0.0/15, the network for tests (RFC 6815); where \
-                 the device is connected to nothing else: --allow-any-address",
-            ));
-        }
+        hosts.check(net.is_for_tests())?;
         Ok(Some(External { ports: pair(ports)?, net, patch: *patch }))
     }
 }

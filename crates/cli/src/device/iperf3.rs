@@ -1,12 +1,11 @@
 //! Arguments of `wirespeed iperf3` about its device: which, on which interfaces, and the hosts there.
 
-use super::bench::{address, each, gateway};
+use super::hosts::{Hosts, NAMES, each};
 use crate::arguments::quantity;
 use crate::failure::Failure;
 use clap::Args;
 use lab::iperf3::external::{Ends, HostInterface};
 use lab::iperf3::{Device, External, Plan};
-use std::net::Ipv4Addr;
 use std::str::FromStr;
 
 #[derive(Args)]
@@ -28,26 +27,13 @@ pub(crate) struct DeviceArguments {
     #[arg(help_heading = "An external device")]
     ports: Vec<(usize, HostInterface)>,
 
-    /// Our host on each of its ports, and the network there; both in one if it is a bridge [default:
-    /// a=198.18.1.2/24 and b=198.19.1.2/24]
-    #[arg(long = "address", value_name = "a|b=IP/BITS", value_parser = address)]
-    #[arg(help_heading = "An external device")]
-    addresses: Vec<(usize, (Ipv4Addr, u8))>,
-
-    /// The device's own addresses [default: the first of each network: a=198.18.1.1 and b=198.19.1.1]
-    #[arg(long = "gateway", value_name = "a|b=IP", value_parser = gateway)]
-    #[arg(help_heading = "An external device")]
-    gateways: Vec<(usize, Ipv4Addr)>,
+    #[command(flatten)]
+    hosts: Hosts,
 
     /// Lend interfaces that have addresses or routes, too: this machine hears nothing from them
     /// meanwhile
     #[arg(long, help_heading = "An external device")]
     allow_in_use: bool,
-
-    /// Let packets go to addresses outside 198.18.0.0/15, the network for tests: what gets lost on the
-    /// way may reach somebody (RFC 6815)
-    #[arg(long, help_heading = "An external device")]
-    allow_any_address: bool,
 }
 
 fn device(text: &str) -> Result<Device, String> {
@@ -61,7 +47,7 @@ fn device(text: &str) -> Result<Device, String> {
 
 fn port(text: &str) -> Result<(usize, HostInterface), String> {
     let (name, rest) = text.split_once('=').unwrap_or(("", text));
-    let port = ["a", "b"].iter().position(|known| *known == name);
+    let port = NAMES.iter().position(|known| *known == name);
     let port = port.ok_or_else(|| format!("a port is a=eth1 or b=eth2, not {text:?}"))?;
     Ok((port, HostInterface::from_str(rest)?))
 }
@@ -77,36 +63,22 @@ impl DeviceArguments {
     /// [`Failure::Usage`]: it does not fit the plan, or the device.
     pub(crate) fn read(&self, plan: &Plan) -> Result<(Plan, Option<External>), Failure> {
         let plan = plan.of(&self.device, self.link).map_err(usage)?;
-        let DeviceArguments { ports, addresses, gateways, .. } = self;
+        let DeviceArguments { ports, hosts, .. } = self;
         if !plan.is_of(Device::External) {
-            let said = !(ports.is_empty() && addresses.is_empty() && gateways.is_empty());
-            if said || self.allow_in_use || self.allow_any_address {
+            if hosts.are_said() || !ports.is_empty() || self.allow_in_use {
                 let text = "ports and addresses are an external device's: --device external";
                 return Err(usage(text));
             }
             return Ok((plan, None));
         }
         let two = "an external device has two ports: --port a=eth1 --port b=eth2";
-        let mut found: [Option<HostInterface>; 2] = [None, None];
-        for (at, place) in ports {
-            if found[*at].replace(place.clone()).is_some() {
-                return Err(usage(format!("--port {} stands there twice", ["a", "b"][*at])));
-            }
-        }
-        let [Some(a), Some(b)] = found else { return Err(usage(two)) };
+        let [Some(a), Some(b)] = each("--port", ports)? else { return Err(usage(two)) };
         if a == b {
             return Err(usage(format!("a and b are the same interface, {a}")));
         }
-        let hosts: Vec<_> = addresses.iter().map(|&(at, host)| (at, Some(host))).collect();
-        let routers: Vec<_> = gateways.iter().map(|&(at, ip)| (at, Some(ip))).collect();
-        let hosts = each("--address", &hosts, [None; 2])?;
-        let ends = Ends::new(hosts, each("--gateway", &routers, [None; 2])?).map_err(usage)?;
-        if !ends.is_for_tests() && !self.allow_any_address {
-            return Err(usage(
-                "not all addresses are in 198.18.0.0/15, the network for tests (RFC 6815); where \
-                 the device is connected to nothing else: --allow-any-address",
-            ));
-        }
+        let (addresses, gateways) = hosts.each()?;
+        let ends = Ends::new(addresses, gateways).map_err(usage)?;
+        hosts.check(ends.is_for_tests())?;
         let (in_use, link) = (self.allow_in_use, self.link);
         Ok((plan, Some(External { ports: [a, b], ends, in_use, link })))
     }

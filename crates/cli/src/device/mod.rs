@@ -2,6 +2,8 @@
 
 // Of `wirespeed bench`.
 pub(crate) mod bench;
+// Of each of them: the hosts around it.
+pub(crate) mod hosts;
 // Of `wirespeed iperf3`.
 #[cfg(target_os = "linux")]
 pub(crate) mod iperf3;

@@ -1,13 +1,13 @@
 //! Arguments of `wirespeed test` about its device: which, behind which interfaces, and the hosts there.
 
-use super::bench::{address, each, gateway, in_order};
+use super::bench::in_order;
+use super::hosts::Hosts;
 use crate::arguments::quantity;
 use crate::failure::Failure;
 use clap::Args;
 use daemon::real::PortSpec;
 use lab::suite::plan::{Modifier, Said, moved};
 use lab::suite::{Device, External, Plan};
-use std::net::Ipv4Addr;
 use std::str::FromStr;
 use wire::BitRate;
 
@@ -30,16 +30,8 @@ pub(crate) struct DeviceArguments {
     #[arg(help_heading = "An external device")]
     ports: Vec<PortSpec>,
 
-    /// Our host on each of its ports, and the network there [default: the plan's: a=198.18.1.2/24
-    /// and b=198.19.1.2/24]
-    #[arg(long = "address", value_name = "a|b=IP/BITS", value_parser = address)]
-    #[arg(help_heading = "An external device")]
-    addresses: Vec<(usize, (Ipv4Addr, u8))>,
-
-    /// The device's own addresses [default: the plan's: a=198.18.1.1 and b=198.19.1.1]
-    #[arg(long = "gateway", value_name = "a|b=IP", value_parser = gateway)]
-    #[arg(help_heading = "An external device")]
-    gateways: Vec<(usize, Ipv4Addr)>,
+    #[command(flatten)]
+    hosts: Hosts,
 
     /// What its owner has set it up for: none, 1-filter, 25-filters-permit-last, … [default: none]
     #[arg(long, value_name = "NAME", value_parser = modifier)]
@@ -52,11 +44,6 @@ pub(crate) struct DeviceArguments {
     /// empty table is not run
     #[arg(long, value_name = "COMMAND", value_parser = a_command, help_heading = "An external device")]
     reset_command: Option<String>,
-
-    /// Let frames go to addresses outside 198.18.0.0/15, though they may leave this machine
-    /// (RFC 6815)
-    #[arg(long, help_heading = "An external device")]
-    allow_any_address: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,7 +87,7 @@ impl DeviceArguments {
 
     /// Whether any address will do.
     pub(crate) fn any_address(&self) -> bool {
-        self.allow_any_address
+        self.hosts.any_address
     }
 
     /// The wires' rate, if it was said.
@@ -113,10 +100,9 @@ impl DeviceArguments {
     /// # Errors
     /// [`Failure::Usage`]: what was said is about another one.
     pub(crate) fn device(&self, simulated: bool) -> Result<Device, Failure> {
-        let DeviceArguments { ports, addresses, gateways, modifier, reset_command, .. } = self;
-        let somebody = !ports.is_empty() || !addresses.is_empty() || !gateways.is_empty();
-        let of_others = somebody || modifier.is_some() || reset_command.is_some();
-        if !self.is_external() && (of_others || self.allow_any_address) {
+        let DeviceArguments { ports, hosts, modifier, reset_command, .. } = self;
+        let of_others = !ports.is_empty() || modifier.is_some() || reset_command.is_some();
+        if !self.is_external() && (of_others || hosts.are_said()) {
             let why = "ports, addresses and what a device is set up for are an external device's: \
                        --device external";
             return Err(usage(why));
@@ -148,13 +134,9 @@ impl DeviceArguments {
         if !self.is_external() {
             return Ok(());
         }
-        let some = |(port, (ip, bits))| (port, Some((ip, bits)));
-        let hosts: Vec<_> = self.addresses.iter().copied().map(some).collect();
-        let devices: Vec<_> = self.gateways.iter().map(|&(port, ip)| (port, Some(ip))).collect();
-        let hosts = each("--address", &hosts, [None; 2])?;
-        let devices = each("--gateway", &devices, [None; 2])?;
+        let (hosts, devices) = self.hosts.each()?;
         let said = [0, 1].map(|port| Said { host: hosts[port], device: devices[port] });
-        plan.ends = moved(plan, said, self.allow_any_address).map_err(usage)?;
+        plan.ends = moved(plan, said, self.hosts.any_address).map_err(usage)?;
         Ok(())
     }
 }

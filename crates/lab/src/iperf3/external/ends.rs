@@ -5,6 +5,7 @@
 //!  eth1 ────── 198.18.1.2/24 ───── [ device bridges ] ──── 198.18.1.3/24 ── eth2
 //! ```
 
+use crate::net::{apart, beside, is_for_tests, network};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
@@ -74,18 +75,7 @@ impl Ends {
         gateways: [Option<Ipv4Addr>; 2],
     ) -> Result<Ends, String> {
         let hosts = [0, 1].map(|at| hosts[at].unwrap_or(HOSTS[at]));
-        if let Some((host, length)) = hosts.iter().find(|(_, length)| !(1..=30).contains(length)) {
-            return Err(format!("{host}/{length}: a network is a /1 to a /30"));
-        }
-        let networks = hosts.map(|(host, length)| Ipv4Prefix::new(u32::from(host), length));
-        let is_host = |network: Ipv4Prefix, address: Ipv4Addr| {
-            network.bits() < u32::from(address) && u32::from(address) < network.last()
-        };
-        for (network, (host, _)) in networks.into_iter().zip(hosts) {
-            if !is_host(network, host) {
-                return Err(format!("our host, {host}, is no host of {network}"));
-            }
-        }
+        let networks = [network(hosts[0], 1)?, network(hosts[1], 1)?];
         let [a, b] = networks;
         if a == b {
             if hosts[0].0 == hosts[1].0 {
@@ -96,33 +86,18 @@ impl Ends {
             }
             return Ok(Ends { hosts, gateways: None });
         }
-        if a.contains(b.bits()) || b.contains(a.bits()) {
-            return Err(format!(
-                "{a} and {b} overlap: a router has a network on each port, a bridge the same on both"
-            ));
-        }
+        apart(networks)?;
         let first = networks.map(|network| Ipv4Addr::from(network.bits() + 1));
         let gateways = [0, 1].map(|at| gateways[at].unwrap_or(first[at]));
-        for at in 0..2 {
-            let (network, (host, _), gateway) = (networks[at], hosts[at], gateways[at]);
-            if !is_host(network, gateway) {
-                return Err(format!("the device, {gateway}, is no host of {network}"));
-            }
-            if gateway == host {
-                return Err(format!("our host and the device have the same address, {host}"));
-            }
+        for at in [0, 1] {
+            beside(gateways[at], networks[at], hosts[at].0, 1)?;
         }
         Ok(Ends { hosts, gateways: Some(gateways) })
     }
 
     /// Whether all of it is in 198.18.0.0/15, the network for tests.
     pub fn is_for_tests(&self) -> bool {
-        let tests = Ipv4Prefix::new(u32::from_be_bytes([198, 18, 0, 0]), 15);
-        let all = |(host, length)| {
-            let network = Ipv4Prefix::new(u32::from(host), length);
-            tests.contains(network.bits()) && tests.contains(network.last())
-        };
-        self.hosts.into_iter().all(all)
+        [0, 1].into_iter().all(|at| is_for_tests(self.network(at)))
     }
 
     /// A host's network.

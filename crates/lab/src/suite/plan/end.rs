@@ -8,6 +8,7 @@
 //! of a device outside, whoever wants other addresses has to say so.
 
 use super::{Plan, Procedure};
+use crate::net::{self, NOT_FOR_TESTS, apart, is_for_tests};
 use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
 
@@ -53,32 +54,16 @@ pub fn moved(plan: &Plan, said: [Said; 2], any_address: bool) -> Result<[End; 2]
     let is_tcp = |procedure: &Procedure| matches!(procedure, Procedure::Tcp(_));
     let hosts = if plan.procedures.iter().any(is_tcp) { TCP_HOSTS } else { 1 };
     for (end, said) in ends.iter_mut().zip(said) {
-        *end = one(*end, said)?;
-        let &mut End { network, host, device, .. } = end;
-        if network.last() - host < hosts || (host..host + hosts).contains(&device) {
-            let (first, at) = (Ipv4Addr::from(host), Ipv4Addr::from(device));
-            return Err(format!(
-                "TCP has {hosts} hosts from {first} on, in {network}, and the device, {at}, is none \
-                 of them"
-            ));
-        }
-        if !any_address && !contains(benchmarks(), end.network) {
-            return Err(format!(
-                "{} is not in 198.18.0.0/15, which is set aside for benchmarks: frames that leave \
-                 this machine could reach somebody (RFC 6815); if they cannot, say \
-                 --allow-any-address",
-                end.network
-            ));
+        *end = one(*end, said, hosts)?;
+        if !any_address && !is_for_tests(end.network) {
+            return Err(format!("{} is not for tests: {NOT_FOR_TESTS}", end.network));
         }
     }
-    let [a, b] = ends.map(|end| end.network);
-    if contains(a, b) || contains(b, a) {
-        return Err(format!("{a} and {b} overlap: a router has a network on each port"));
-    }
+    apart(ends.map(|end| end.network))?;
     Ok(ends)
 }
 
-fn one(end: End, said: Said) -> Result<End, String> {
+fn one(end: End, said: Said, hosts: u32) -> Result<End, String> {
     let mut end = end;
     if let Some((host, length)) = said.host {
         if !(8..=28).contains(&length) {
@@ -90,32 +75,14 @@ fn one(end: End, said: Said) -> Result<End, String> {
     if let Some(device) = said.device {
         end.device = u32::from(device);
     }
-    let End { network, device, host, .. } = end;
-    let inside = |address: u32| network.bits() < address && address < network.last();
-    for (who, address) in [("our host", host), ("the device", device)] {
-        let address = (Ipv4Addr::from(address), inside(address));
-        if let (address, false) = address {
-            return Err(format!("{who}, {address}, is no host of {network}"));
-        }
-    }
-    if device == host {
-        let both = Ipv4Addr::from(host);
-        return Err(format!("our host and the device have the same address, {both}"));
-    }
+    let host = Ipv4Addr::from(end.host);
+    let network = net::network((host, end.network.len()), hosts)?;
+    net::beside(Ipv4Addr::from(end.device), network, host, hosts)?;
     // Nobody else is where the router of other networks is.
     while [end.device, end.host].contains(&end.router) {
         end.router += 1;
     }
     Ok(end)
-}
-
-/// What RFC 2544 (C.2.2) sets aside for benchmarks: 198.18.0.0/15.
-pub(super) fn benchmarks() -> Ipv4Prefix {
-    Ipv4Prefix::new(u32::from_be_bytes([198, 18, 0, 0]), 15)
-}
-
-pub(super) fn contains(all: Ipv4Prefix, one: Ipv4Prefix) -> bool {
-    all.bits() <= one.bits() && one.last() <= all.last()
 }
 
 #[cfg(test)]
@@ -146,11 +113,11 @@ mod tests {
         for (host, device) in [("198.18.1.248/24", ""), ("198.18.1.2/24", "198.18.1.9")] {
             let said = [said(host, device), nothing];
             let error = moved(&tcp, said, false).unwrap_err();
-            assert!(error.starts_with("TCP has 8 hosts from"), "{error}");
+            assert!(error.contains("8 hosts from 198.18.1.2"), "{error}");
             assert!(moved(&plan, said, false).is_ok(), "one host has room");
         }
         for (a, b, any, expected) in [
-            (said("10.1.0.10/16", ""), nothing, false, "10.1.0.0/16 is not in 198.18.0.0/15"),
+            (said("10.1.0.10/16", ""), nothing, false, "10.1.0.0/16 is not for tests"),
             (nothing, said("198.18.1.9/25", ""), false, "198.18.1.0/24 and 198.18.1.0/25 overlap"),
             (nothing, said("", "198.18.1.1"), false, "the device, 198.18.1.1, is no host of"),
             (said("", "198.18.1.0"), nothing, false, "the device, 198.18.1.0, is no host of"),

@@ -6,7 +6,6 @@
 //!
 //! A key that nothing reads is refused: it would be a wish that nobody grants.
 
-use super::end::{benchmarks, contains};
 use super::goal::{GoalTable, goals};
 use super::reader::{ProcedureTable, Reader};
 use super::replay::{Common, Open, ReplayTable, replays};
@@ -16,6 +15,7 @@ use super::{
     BadPlan, Distribution, End, Mesh, Modifier, Plan, Procedure, Scaling, Simulated, Traffic,
     frame_sizes,
 };
+use crate::net::{NOT_FOR_TESTS, contains, is_for_tests};
 use serde::Deserialize;
 use std::time::Duration;
 use toml::Spanned;
@@ -378,13 +378,8 @@ fn networks(
                 source.bad(text, "a network has room for the device and 13 hosts: up to /28")
             );
         }
-        if allowed.external && !allowed.any_address && !contains(benchmarks(), network) {
-            let why = format!(
-                "{network} is not in 198.18.0.0/15, which is set aside for benchmarks: frames that \
-                 leave this machine could reach somebody (RFC 6815); if they cannot, say \
-                 --allow-any-address"
-            );
-            return Err(source.bad(text, why));
+        if allowed.external && !allowed.any_address && !is_for_tests(network) {
+            return Err(source.bad(text, format!("{network} is not for tests: {NOT_FOR_TESTS}")));
         }
         Ok(network)
     };

@@ -10,43 +10,37 @@ use super::{BadPlan, Criterion, Offer, Procedure, Spec, Tcp};
 use measure::FrameSize;
 use measure::mlrsearch::{Goal, MlrSearch};
 use serde::Deserialize;
+use std::ops::Range;
 use std::time::Duration;
 use toml::Spanned;
 use wire::{BitRate, FrameLen, PacketRate};
 
-/// All that procedures can be told; which one takes what, [`Reader::procedure`] knows.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct ProcedureTable {
-    pub(super) kind: Spanned<String>,
-    pub(super) criteria: Option<Spanned<Vec<Spanned<String>>>>,
-    pub(super) trial: Option<Spanned<String>>,
-    pub(super) confirmation: Option<Spanned<String>>,
-    pub(super) duration: Option<Spanned<String>>,
-    pub(super) after: Option<Spanned<String>>,
-    pub(super) longest: Option<Spanned<String>>,
-    pub(super) overload: Option<Spanned<String>>,
-    pub(super) before: Option<Spanned<String>>,
-    pub(super) watch: Option<Spanned<String>>,
-    pub(super) precision: Option<Spanned<Number>>,
-    pub(super) lowest: Option<Spanned<Number>>,
-    pub(super) highest: Option<Spanned<Number>>,
-    pub(super) rate: Option<Spanned<Number>>,
-    pub(super) step: Option<Spanned<Number>>,
-    pub(super) validation: Option<Spanned<Number>>,
-    pub(super) tagged: Option<Spanned<i64>>,
-    pub(super) repetitions: Option<Spanned<i64>>,
-    pub(super) verify: Option<Spanned<i64>>,
-    pub(super) connections: Option<Spanned<i64>>,
-    pub(super) addresses: Option<Spanned<i64>>,
-    pub(super) first: Option<Spanned<i64>>,
-    pub(super) most: Option<Spanned<i64>>,
-    pub(super) error: Option<Spanned<i64>>,
-    pub(super) hold: Option<Spanned<String>>,
-    pub(super) transactions: Option<Spanned<i64>>,
-    pub(super) request: Option<Spanned<i64>>,
-    pub(super) response: Option<Spanned<i64>>,
-    pub(super) window: Option<Spanned<Number>>,
+/// The table of a procedure, and which of its keys stand there.
+macro_rules! keys {
+    ($($kind:ty: $($name:ident)*;)*) => {
+        /// All that procedures can be told; which one takes what, [`Reader::procedure`] knows.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        pub(super) struct ProcedureTable {
+            pub(super) kind: Spanned<String>,
+            $($(pub(super) $name: Option<Spanned<$kind>>,)*)*
+        }
+
+        impl ProcedureTable {
+            fn set(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+                let all = [$($((stringify!($name), self.$name.as_ref().map(Spanned::span)),)*)*];
+                all.into_iter().filter_map(|(name, span)| Some((name, span?)))
+            }
+        }
+    };
+}
+
+keys! {
+    Vec<Spanned<String>>: criteria;
+    String: trial confirmation duration after longest overload before watch hold;
+    Number: precision lowest highest rate step validation window;
+    i64: tagged repetitions verify connections addresses first most error transactions request
+        response;
 }
 
 /// What a procedure's values are measured by.
@@ -230,43 +224,8 @@ impl Reader<'_> {
 
     /// Nothing is set that this kind does not take.
     fn only(&self, table: &ProcedureTable, takes: &[&str]) -> Result<(), BadPlan> {
-        macro_rules! set {
-            ($($name:ident),*) => {
-                [$((stringify!($name), table.$name.as_ref().map(Spanned::span))),*]
-            };
-        }
-        let set = set!(
-            criteria,
-            trial,
-            confirmation,
-            duration,
-            after,
-            longest,
-            overload,
-            before,
-            watch,
-            precision,
-            lowest,
-            highest,
-            rate,
-            step,
-            validation,
-            tagged,
-            repetitions,
-            verify,
-            connections,
-            addresses,
-            first,
-            most,
-            error,
-            hold,
-            transactions,
-            request,
-            response,
-            window
-        );
-        let stray = set.into_iter().find(|(name, span)| span.is_some() && !takes.contains(name));
-        let Some((name, Some(span))) = stray else { return Ok(()) };
+        let stray = table.set().find(|(name, _)| !takes.contains(name));
+        let Some((name, span)) = stray else { return Ok(()) };
         let takes = if takes.is_empty() { "nothing".to_string() } else { takes.join(", ") };
         let why = format!("{} takes {takes}, not {name}", table.kind.get_ref());
         Err(BadPlan { at: Some(self.source.at(span.start)), why })
