@@ -1,10 +1,9 @@
 //! Arguments that are no plain words or numbers.
 
-use lab::bench::testpmd::Driver;
-use lab::bench::{Generator, Kind};
+use lab::bench::Generator;
+pub(crate) use lab::bench::plan::time as duration;
 use measure::Mode;
 use measure::template::FRAME_LENGTHS;
-use std::time::Duration;
 use wire::FrameLen;
 
 /// A frame size of what is sent: bytes with FCS, as far as a slot holds.
@@ -46,21 +45,6 @@ pub(crate) fn mode(text: &str) -> Result<Mode, String> {
     }
 }
 
-/// A device to measure.
-pub(crate) fn device(text: &str) -> Result<Kind, String> {
-    match text {
-        "wirespeed" => Ok(Kind::Memory),
-        "linux" => Ok(Kind::Linux),
-        "wirespeed-veth" => Ok(Kind::Wirespeed),
-        "testpmd" => Ok(Kind::Testpmd(Driver::Xdp)),
-        "testpmd-packet" => Ok(Kind::Testpmd(Driver::Packet)),
-        "external" => Ok(Kind::External),
-        _ => Err("the devices are: wirespeed, linux, wirespeed-veth, testpmd, testpmd-packet, \
-                  external"
-            .to_string()),
-    }
-}
-
 /// Who sends between veths.
 pub(crate) fn generator(text: &str) -> Result<Generator, String> {
     match text {
@@ -75,26 +59,6 @@ pub(crate) fn configuration(text: &str) -> Result<&'static str, String> {
     let names = lab::configuration::names();
     let known = names.iter().copied().find(|name| *name == text);
     known.ok_or_else(|| format!("the configurations are: {}", names.join(", ")))
-}
-
-/// A time: `500ms`, `2s`, `1m`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        _ => return Err("a time has a unit: 500ms, 2s, 1m".to_string()),
-    };
-    let seconds: f64 =
-        digits.parse().map_err(|_| "a time is a number and a unit: 500ms, 2s, 1m")?;
-    let seconds = seconds * unit;
-    // Shorter ones measure the clock; longer ones are a mistyped unit.
-    if (0.001..=3600.0).contains(&seconds) {
-        Ok(Duration::from_secs_f64(seconds))
-    } else {
-        Err("a trial lasts 1ms to 60m".to_string())
-    }
 }
 
 /// A number with k, M, G or T: 10⁹ is `1G`.
@@ -114,6 +78,7 @@ pub(crate) fn quantity(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn durations() {

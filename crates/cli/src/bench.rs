@@ -10,15 +10,17 @@ use clap::Args;
 use daemon::live::Interrupt;
 use daemon::placement::{self, Pair};
 use flate2::bufread::MultiGzDecoder;
+use lab::bench::plan::{self, Place};
 use lab::bench::{BenchError, Generator, Kept, Kind, Plan, Progress, veth};
-use lab::configuration::ALL;
+use lab::configuration::{ALL, Configuration};
 use lab::routes::Table;
 use lab::{clock, machine};
 use measure::mlrsearch::Goal;
-use measure::{Environment, Mode, Results, Verdict};
+use measure::{Environment, Mode, Results, Row, Verdict};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use wire::FrameLen;
@@ -30,24 +32,28 @@ Examples:
   wirespeed bench --quick --cores 1 --json results.json
   wirespeed bench --modes routing --configurations none,bgp-table --routes prefixes.txt.gz
   wirespeed bench --device linux,wirespeed --compare --quick
+  wirespeed bench plans/performance-table.toml --quick
   wirespeed bench --device external --port a=xdp:eth1 --port b=packet:eth2
 
 Exit codes: 0 done, 1 failed, interrupted, or with no valid row, 2 usage, 3 environment")]
 pub(crate) struct Arguments {
+    /// The plan (see plans/performance-table.toml, which is built in); options say what is other
+    #[arg(value_name = "PLAN")]
+    plan: Option<PathBuf>,
+
     /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, between two
     /// veths), wirespeed-veth (the built-in router in the kernel's place), testpmd and testpmd-packet
     /// (DPDK's forwarder by AF_XDP and AF_PACKET in its place: plain rows), external (whatever is
-    /// connected to two ports)
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "wirespeed",
-          value_parser = arguments::device)]
+    /// connected to two ports) [default: the plan's: wirespeed]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Kind::from_str)]
     device: Vec<Kind>,
 
     /// Measure the devices by turns, on veths made alike, and compare each with the first
     #[arg(long)]
     compare: bool,
 
-    /// With --compare, how many turns the devices take [default: 9; with --quick 6, the fewest that
-    /// can say anything]
+    /// With --compare, how many turns the devices take [default: the plan's: 9; with --quick 6, the
+    /// fewest that can say anything]
     #[arg(long, value_name = "N", requires = "compare",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     turns: Option<u32>,
@@ -63,11 +69,12 @@ pub(crate) struct Arguments {
     quick: bool,
 
     /// 2: tester and router on a core each, in real time; 1: the router alone, fed from memory,
-    /// its own time counted: for the router in memory only [default: 2 if there are two]
+    /// its own time counted: for the router in memory only [default: the plan's: 2 if there are two]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2))]
     cores: Option<u32>,
 
-    /// Frame sizes in bytes, FCS included; jumbo frames up to 9860 [default: 64,512,1518]
+    /// Frame sizes in bytes, FCS included; jumbo frames up to 9860 [default: the plan's:
+    /// 64,512,1518]
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',',
           value_parser = arguments::frame_len)]
     sizes: Vec<FrameLen>,
@@ -81,8 +88,8 @@ pub(crate) struct Arguments {
           value_parser = arguments::configuration)]
     configurations: Vec<&'static str>,
 
-    /// How long each trial at the highest load takes: 500ms, 2s, 1m [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    /// How long each trial at the highest load takes: 500ms, 2s, 1m [default: the plan's: 1s]
+    #[arg(long, value_name = "TIME", value_parser = plan::time)]
     duration: Option<Duration>,
 
     /// By which criterion the highest load is searched, beside the rate at the highest load: rfc2544,
@@ -104,12 +111,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    #[command(flatten)]
-    external: device::bench::Connected,
+    /// Draw it as one page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 
     /// A progress bar without colours (the table has none)
     #[arg(long)]
     no_color: bool,
+
+    #[command(flatten)]
+    external: device::bench::Connected,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -123,15 +134,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Environment(text));
     }
     let routes = arguments.routes.iter().map(|file| ("the table of routes", file.clone()));
-    keep::apart(&routes.collect::<Vec<_>>(), &[("--json", arguments.json.as_deref())])?;
+    let files = (arguments.json.as_deref(), arguments.html.as_deref());
+    let written = [("--json", files.0), ("--html", files.1)];
+    keep::apart(&routes.collect::<Vec<_>>(), &written)?;
     let plan = plan(arguments)?;
-    // Before anything is measured: a result that cannot be written is a result lost.
-    if let Some(path) = &arguments.json {
-        keep::check(path).map_err(|error| cannot("write the results to", path, &error))?;
-    }
+    keep::writable([files.0, files.1].into_iter().flatten())?;
     let so_far = Arc::new(Mutex::new(SoFar::beside(arguments.json.as_deref())));
     let (results, ended) = measure(arguments, plan, &so_far)?;
-    let kept = finish(arguments.json.as_deref(), &results);
+    let kept = finish(files, &results);
     // Not before the results are where they should be; a run that goes on after ctrl-C has it, too.
     lock(&so_far).remove();
     ended.and(kept)
@@ -175,14 +185,14 @@ fn measure(
         let rows = kept.clone();
         // Before anything of ours runs; said when all is there that the run takes.
         let mut warning = warning();
-        let show = move |progress: Progress<'_>| {
+        let tell = move |progress: Progress<'_>| {
             if matches!(progress, Progress::Begin(..))
                 && let Some(warning) = warning.take()
             {
                 say!("{warning}");
             }
             if let Some(shown) = &mut *lock(&shown) {
-                shown.show(&progress);
+                show(shown, &progress);
             }
             if matches!(progress, Progress::Done(_)) {
                 lock(&so_far).write(|| {
@@ -192,7 +202,7 @@ fn measure(
                 });
             }
         };
-        move || lab::bench::run(&plan, &kept, show)
+        move || lab::bench::run(&plan, &kept, tell)
     });
     while !run.is_finished() && !interrupt.wait(Duration::from_millis(20)) {}
     let ended = match run.is_finished() {
@@ -209,6 +219,30 @@ fn measure(
     Ok((results, ended))
 }
 
+fn show(shown: &mut Shown, progress: &Progress<'_>) {
+    match progress {
+        Progress::Begin(device, what, frame) => {
+            let (mode, name, size) = (what.mode, what.name, frame.l2());
+            shown.begin(|| format!("{device}: {mode}, {name}, {size} byte"));
+        }
+        Progress::Done(row) => shown.done(|| {
+            let Row { device, mode, configuration, frame_size, .. } = row;
+            let figure = match row.verdict {
+                Verdict::Invalid => {
+                    format!("invalid: {}", row.remark.as_deref().unwrap_or("it does not say why"))
+                }
+                Verdict::Pass | Verdict::Fail => format!("{:.1} kpps", row.kpps),
+            };
+            format!("{device}: {mode}, {configuration}, {frame_size} byte: {figure}")
+        }),
+        Progress::Omitted(setup) => {
+            let (device, mode, row) = (&setup.device, setup.mode, &setup.configuration);
+            let reason = setup.omitted.as_deref().unwrap_or_default();
+            shown.remark(format!("{device}: no row {mode}, {row}: {reason}"));
+        }
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -220,21 +254,11 @@ fn failure(error: &BenchError) -> Failure {
     }
 }
 
-/// Prints first, then writes: whatever a disk does, the figures are there.
-fn finish(json: Option<&Path>, results: &Results) -> Result<(), Failure> {
+fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<(), Failure> {
     if results.rows.is_empty() && results.incomplete_because.is_some() {
         return Ok(()); // nothing to keep; the reason is told
     }
-    let tables = report::bench::document(results).text();
-    match json.is_some_and(keep::is_stdout) {
-        true => crate::out::stderr(&tables),
-        false => out!("{tables}"),
-    }
-    if let Some(path) = json {
-        let text = report::write(results).map_err(Failure::Failed)?;
-        keep::keep(path, "results", &text, true)
-            .map_err(|why| Failure::Environment(format!("{why}; the figures are printed above")))?;
-    }
+    keep::finish(&report::bench::document(results), files, || report::write(results))?;
     let all_invalid = results.rows.iter().all(|row| row.verdict == Verdict::Invalid);
     if !results.rows.is_empty() && all_invalid {
         return Err(Failure::nothing_valid("row"));
@@ -243,71 +267,76 @@ fn finish(json: Option<&Path>, results: &Results) -> Result<(), Failure> {
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
-    let asked = |mode: &Mode, name: &&str| {
-        (arguments.modes.is_empty() || arguments.modes.contains(mode))
-            && (arguments.configurations.is_empty() || arguments.configurations.contains(name))
+    let (quick, compare) = (arguments.quick, arguments.compare);
+    let mut asked = match &arguments.plan {
+        None => plan::read(plan::BUILT_IN, quick, compare).map_err(Failure::Failed)?,
+        Some(path) => {
+            let text = keep::read(path, "the plan")?;
+            let bad = |why| Failure::Usage(format!("{}: {why}", path.display()));
+            plan::read(&text, quick, compare).map_err(bad)?
+        }
     };
-    let mut configurations: Vec<_> = ALL.iter().filter(|c| asked(&c.mode, &c.name)).collect();
-    let external = arguments.external.read(&arguments.device, arguments.compare)?;
+    fn other<T: Clone>(planned: &mut Vec<T>, said: &[T]) {
+        if !said.is_empty() {
+            *planned = said.to_vec();
+        }
+    }
+    other(&mut asked.devices, &arguments.device);
+    other(&mut asked.sizes, &arguments.sizes);
+    other(&mut asked.modes, &arguments.modes);
+    other(&mut asked.configurations, &arguments.configurations);
+    let duration = arguments.duration.unwrap_or(asked.duration);
+    let is_asked = |c: &&Configuration| {
+        asked.modes.contains(&c.mode) && asked.configurations.contains(&c.name)
+    };
+    let mut configurations: Vec<_> = ALL.iter().filter(is_asked).collect();
+    let external = arguments.external.read(&asked.devices, compare)?;
     if external.is_some() {
         device::bench::narrow(&mut configurations, &arguments.modes, &arguments.configurations)?;
     }
     if configurations.is_empty() {
         let there: Vec<_> =
-            ALL.iter().filter(|c| arguments.modes.contains(&c.mode)).map(|c| c.name).collect();
+            ALL.iter().filter(|c| asked.modes.contains(&c.mode)).map(|c| c.name).collect();
         let text = format!("no such row: the configurations of this mode are {}", there.join(", "));
         return Err(Failure::Usage(text));
     }
-    let (quick, compare) = (arguments.quick, arguments.compare);
-    let devices = devices(arguments)?;
+    let devices = devices(&asked.devices, compare)?;
     if arguments.generator.is_some() && !devices.iter().any(is_between_veths) {
         let text = "--generator is for devices between veths: linux, wirespeed-veth".to_string();
         return Err(Failure::Usage(text));
     }
-    let mut sizes = match (arguments.sizes.as_slice(), quick && compare) {
-        ([], true) => vec![FrameLen::MIN],
-        ([], false) => [64, 512, 1518].map(FrameLen::with_fcs).to_vec(),
-        (asked, _) => asked.to_vec(),
-    };
-    sizes.sort_unstable();
-    sizes.dedup();
-    if quick && compare && arguments.configurations.is_empty() {
-        // Feeding it takes longer than all other rows.
-        configurations.retain(|row| row.name != "bgp-table");
-    }
-    let default = match (quick, compare) {
-        (true, true) => 100,
-        (true, false) => 200,
-        (false, _) => 1000,
-    };
-    let turns = arguments.turns.unwrap_or(if quick { 6 } else { 9 });
-    if arguments.cores == Some(1) && devices.iter().any(|kind| *kind != Kind::Memory) {
+    asked.sizes.sort_unstable();
+    asked.sizes.dedup();
+    let cores = arguments.cores.or(match asked.place {
+        Place::Any => None,
+        Place::TwoCores => Some(2),
+        Place::OwnTime => Some(1),
+    });
+    if cores == Some(1) && devices.iter().any(|kind| *kind != Kind::Memory) {
         let text = "--cores 1 feeds the router from memory; a device behind wires has its tester \
                     beside it, and both would be on whichever processors: leave --cores out";
         return Err(Failure::Usage(text.to_string()));
     }
-    let pair = pair(arguments.cores)?;
+    let pair = pair(cores)?;
     if arguments.criterion.is_some() && pair.is_none() && devices.contains(&Kind::Memory) {
         let text = "--criterion searches for a load, and a router that is fed from memory on one core \
                     has none: --cores 2, or another device";
         return Err(Failure::Usage(text.to_string()));
     }
+    let shortened = quick || arguments.duration.is_some();
     Ok(Plan {
         devices,
         pair,
-        sizes,
+        sizes: asked.sizes,
         configurations,
-        duration: arguments.duration.unwrap_or(Duration::from_millis(default)),
+        duration,
         seed: arguments.seed,
         table: arguments.routes.as_deref().map(read_routes).transpose()?,
-        turns: compare.then_some(turns),
+        turns: compare.then_some(arguments.turns.unwrap_or(asked.turns)),
         external,
-        criterion: arguments.criterion.clone().map(|goal| {
-            let quick = quick.then_some(Duration::from_millis(default));
-            match arguments.duration.or(quick) {
-                Some(trial) => goal.lasting(trial),
-                None => goal,
-            }
+        criterion: arguments.criterion.clone().map(|goal| match shortened {
+            true => goal.lasting(duration),
+            false => goal,
         }),
         generator: arguments.generator,
     })
@@ -324,18 +353,18 @@ fn is_between_veths(kind: &Kind) -> bool {
 }
 
 /// The devices, each once. Those that are compared are all on veths.
-fn devices(arguments: &Arguments) -> Result<Vec<Kind>, Failure> {
+fn devices(asked: &[Kind], compare: bool) -> Result<Vec<Kind>, Failure> {
     let mut devices: Vec<Kind> = Vec::new();
-    for kind in &arguments.device {
+    for kind in asked {
         let kind = match kind {
-            Kind::Memory if arguments.compare => Kind::Wirespeed,
+            Kind::Memory if compare => Kind::Wirespeed,
             kind => kind.clone(),
         };
         if !devices.contains(&kind) {
             devices.push(kind);
         }
     }
-    if arguments.compare && devices.len() < 2 {
+    if compare && devices.len() < 2 {
         let text = "--compare takes two devices that differ, on veths: --device linux,wirespeed"
             .to_string();
         return Err(Failure::Usage(text));
@@ -358,7 +387,8 @@ fn pair(cores: Option<u32>) -> Result<Option<Pair>, Failure> {
 }
 
 fn read_routes(path: &Path) -> Result<Table, Failure> {
-    let file = File::open(path).map_err(|error| cannot("read the routes in", path, &error))?;
+    let file =
+        File::open(path).map_err(|error| Failure::cannot("read the routes in", path, &error))?;
     let reader = BufReader::new(file);
     let name = path.display().to_string();
     let table = if path.extension().is_some_and(|end| end == "gz") {
@@ -374,15 +404,6 @@ fn read_routes(path: &Path) -> Result<Table, Failure> {
         return Err(Failure::Environment(text));
     }
     Ok(table)
-}
-
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    let advice = match error.kind() {
-        std::io::ErrorKind::NotFound => "; check the path",
-        std::io::ErrorKind::PermissionDenied => "; choose another file, or change its permissions",
-        _ => "",
-    };
-    Failure::Environment(format!("cannot {what} {}: {error}{advice}", path.display()))
 }
 
 fn environment(seed: u64, plan: &Plan) -> Environment {
@@ -426,7 +447,7 @@ mod tests {
             for row in results.rows.iter_mut().skip(valid) {
                 row.verdict = Verdict::Invalid;
             }
-            let ended = finish(None, &results).map_err(|failure| failure.to_string());
+            let ended = finish((None, None), &results).map_err(|failure| failure.to_string());
             let failed = ended.is_err_and(|why| why.starts_with("every row was invalid: "));
             assert_eq!(failed, expected, "{valid} valid");
         }

@@ -1,7 +1,8 @@
 //! A command's failure, and its exit code.
 
-use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
+use std::{fmt, io};
 
 /// What went wrong, in words: what was tried, what happened, what to do.
 #[derive(Debug)]
@@ -20,6 +21,16 @@ impl Failure {
     pub(crate) fn nothing_valid(what: &str) -> Failure {
         let why = "the tester fell short, or the machine was busy, and nothing was measured";
         Failure::Failed(format!("every {what} was invalid: {why}"))
+    }
+
+    /// Of a file with which something cannot be done: "read the plan in".
+    pub(crate) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
+        let advice = match error.kind() {
+            io::ErrorKind::NotFound => "; check the path",
+            io::ErrorKind::PermissionDenied => "; choose another file, or change its permissions",
+            _ => "",
+        };
+        Failure::Environment(format!("cannot {what} {}: {error}{advice}", path.display()))
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {

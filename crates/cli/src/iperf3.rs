@@ -49,12 +49,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.plan;
-    let text = read(path, "the plan")?;
+    let text = keep::read(path, "the plan")?;
     let plan = method::plan::read(&text)
         .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
     let (plan, external) = arguments.device.read(&plan)?;
     let script = match &plan.configuration {
-        Some(file) => read(&path.with_file_name(file), "the router's configuration")?,
+        Some(file) => keep::read(&path.with_file_name(file), "the router's configuration")?,
         None => String::new(),
     };
     let beside = |file: &String| ("the router's configuration", path.with_file_name(file));
@@ -62,12 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     read.extend(plan.configuration.iter().map(beside));
     let written = [("--json", arguments.json.as_deref()), ("--html", arguments.html.as_deref())];
     keep::apart(&read, &written)?;
-    for file in arguments.json.iter().chain(&arguments.html) {
-        // Before anything is measured: a result that cannot be written is a result lost.
-        keep::check(file).map_err(|error| {
-            Failure::Environment(format!("cannot write to {}: {error}", file.display()))
-        })?;
-    }
+    keep::writable(written.into_iter().filter_map(|(_, file)| file))?;
     let interrupt = Interrupt::default();
     crate::signals::raise(&interrupt)?;
     let quick = arguments.quick;
@@ -97,9 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Prints first, then writes: whatever a disk does, the figures are there.
 fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<(), Failure> {
-    let json = || report::write(results);
-    let page = || report::iperf3::document(results).page();
-    keep::finish(&report::iperf3::document(results).text(), files, json, page)?;
+    keep::finish(&report::iperf3::document(results), files, || report::write(results))?;
     if let Some(why) = &results.incomplete_because {
         return Err(Failure::Failed(format!("incomplete: {why}")));
     }
@@ -108,12 +101,6 @@ fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<()
         0 => Ok(()),
         n => Err(Failure::Failed(format!("{n} figures are impossible; they are named above"))),
     }
-}
-
-fn read(path: &Path, what: &str) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
-        Failure::Environment(format!("cannot read {what} in {}: {error}", path.display()))
-    })
 }
 
 #[cfg(test)]

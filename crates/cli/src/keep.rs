@@ -12,6 +12,7 @@
 //! Never leaves an empty file, or part of one.
 
 use crate::failure::Failure;
+use report::document::Document;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -88,7 +89,7 @@ impl Identity {
 ///
 /// # Errors
 /// It cannot.
-pub(crate) fn check(path: &Path) -> io::Result<()> {
+fn check(path: &Path) -> io::Result<()> {
     if is_stdout(path) {
         return Ok(());
     }
@@ -101,6 +102,26 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     }
     let (part, _) = beside(&resolved(path))?;
     fs::remove_file(part)
+}
+
+/// The same of all that a run will write, before it begins: a result that cannot be written is a
+/// result lost.
+///
+/// # Errors
+/// [`Failure::Environment`]: one cannot be.
+pub(crate) fn writable<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
+    files.into_iter().try_for_each(|file| {
+        check(file).map_err(|error| Failure::cannot("write the results to", file, &error))
+    })
+}
+
+/// The text of a file that a run wants: a plan, a configuration.
+///
+/// # Errors
+/// [`Failure::Environment`]: it cannot be read.
+pub(crate) fn read(path: &Path, what: &str) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::cannot(&format!("read {what} in"), path, &error))
 }
 
 /// Writes a file anew: as it was, or whole.
@@ -169,13 +190,13 @@ pub(crate) fn keep(path: &Path, what: &str, text: &str, or_print: bool) -> Resul
 /// # Errors
 /// [`Failure::Environment`]: one is not where it should be.
 pub(crate) fn finish(
-    tables: &str,
+    document: &Document,
     (json, html): (Option<&Path>, Option<&Path>),
     results: impl FnOnce() -> Result<String, String>,
-    page: impl FnOnce() -> String,
 ) -> Result<(), Failure> {
+    let tables = document.text();
     match json.into_iter().chain(html).any(is_stdout) {
-        true => crate::out::stderr(tables),
+        true => crate::out::stderr(&tables),
         false => out!("{tables}"),
     }
     let mut failed = vec![];
@@ -183,7 +204,7 @@ pub(crate) fn finish(
         failed.extend(results().and_then(|text| keep(path, "results", &text, true)).err());
     }
     if let Some(path) = html {
-        failed.extend(keep(path, "page", &page(), false).err());
+        failed.extend(keep(path, "page", &document.page(), false).err());
     }
     match failed.is_empty() {
         true => Ok(()),

@@ -1,7 +1,7 @@
 //! The program, `wirespeed`: a router, and the bench that measures it.
 //!
 //! ```text
-//! arguments ─┬─► bench ─► lab (runs) ─► report (table, JSON) ─► stdout, file
+//! arguments ─┬─► bench ─► lab::bench (a plan) ─► report (table, JSON) ─► stdout, file
 //!            ├─► test ──► lab::suite (a plan) ─► report (tables, page, JSON) ─► stdout, files
 //!            │              └ --pcap: its frames ─► a capture file
 //!            ├─► iperf3 ─► lab::iperf3 (a plan) ─► report (tables, JSON) ─► stdout, file
@@ -60,6 +60,9 @@ mod served;
 mod test;
 
 use clap::{Parser, Subcommand};
+use lab::plans::Kind;
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// A router that speaks RouterOS, in user space, and the bench that says how fast a router really is.
@@ -74,7 +77,8 @@ struct Arguments {
 enum Command {
     /// The performance table: forwarding rates by mode, configuration and frame size
     Bench(bench::Arguments),
-    /// A plan: the benchmarks of RFC 2544, 8219, 2889, 9693, and their criteria
+    /// A plan: the benchmarks of RFC 2544, 8219, 2889, 9693 and their criteria; a performance table, or
+    /// iperf3's method, if the plan is of one
     Test(test::Arguments),
     /// The iperf3 method: real iperf3 processes in pairs, node to node and through a router
     #[cfg(target_os = "linux")]
@@ -94,8 +98,25 @@ enum Command {
     Report(report::Arguments),
 }
 
+/// `test` runs every plan: what it is of decides what else can be said.
+fn by_plan(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is_plan = |word: &&OsString| Path::new(word).extension().is_some_and(|end| end == "toml");
+    if words.get(1).is_some_and(|word| word == "test")
+        && let Some(plan) = words.iter().find(is_plan)
+        && let Ok(text) = std::fs::read_to_string(plan)
+    {
+        words[1] = match lab::plans::kind(&text) {
+            Kind::Suite => "test",
+            Kind::Table => "bench",
+            Kind::Programs => "iperf3",
+        }
+        .into();
+    }
+    words
+}
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(by_plan(std::env::args_os().collect()));
     let done = match arguments.command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),

@@ -1,12 +1,10 @@
-//! Progress of a bench: a bar on a terminal, plain lines elsewhere. On stderr, so
-//! that a table can be piped.
+//! Progress of whatever measures: a bar on a terminal, plain lines elsewhere. On stderr, so that a table
+//! can be piped.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::bench::Progress;
-use measure::{Row, Verdict};
 use std::io::IsTerminal;
 
-/// Shows progress over `n` cells.
+/// Shows progress over `n` rows.
 pub(crate) struct Shown {
     bar: Option<ProgressBar>,
     done: usize,
@@ -27,49 +25,28 @@ impl Shown {
         Shown { bar, done: 0, n }
     }
 
-    pub(crate) fn show(&mut self, progress: &Progress<'_>) {
-        match (progress, &self.bar) {
-            (Progress::Begin(device, what, frame), Some(bar)) => {
-                let (mode, name, size) = (what.mode, what.name, frame.l2());
-                bar.set_message(format!("{device}: {mode}, {name}, {size} byte"));
-            }
-            (Progress::Begin(..), None) => {}
-            (Progress::Done(_), Some(bar)) => bar.inc(1),
-            (Progress::Done(row), None) => {
-                self.done += 1;
-                say!(
-                    "[{}/{}] {}: {}, {}, {} byte: {}",
-                    self.done,
-                    self.n,
-                    row.device,
-                    row.mode,
-                    row.configuration,
-                    row.frame_size,
-                    figure(row)
-                );
-            }
-            (Progress::Omitted(setup), bar) => {
-                let reason = setup.omitted.as_deref().unwrap_or_default();
-                let line = format!(
-                    "{}: no row {}, {}: {reason}",
-                    setup.device, setup.mode, setup.configuration
-                );
-                match bar {
-                    Some(bar) => bar.println(line),
-                    None => say!("{line}"),
-                }
-            }
+    /// What is measured now.
+    pub(crate) fn begin(&self, what: impl FnOnce() -> String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what());
         }
     }
-}
 
-/// The rate of a row; of an invalid one there is none.
-fn figure(row: &Row) -> String {
-    match row.verdict {
-        Verdict::Invalid => {
-            format!("invalid: {}", row.remark.as_deref().unwrap_or("it does not say why"))
+    /// A row is there: what it says.
+    pub(crate) fn done(&mut self, row: impl FnOnce() -> String) {
+        self.done += 1;
+        match &self.bar {
+            Some(bar) => bar.inc(1),
+            None => say!("[{}/{}] {}", self.done, self.n, row()),
         }
-        Verdict::Pass | Verdict::Fail => format!("{:.1} kpps", row.kpps),
+    }
+
+    /// What is said beside rows.
+    pub(crate) fn remark(&self, line: String) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => say!("{line}"),
+        }
     }
 }
 

@@ -4,16 +4,15 @@ use crate::device::suite::DeviceArguments;
 use crate::failure::Failure;
 use crate::frames::Frames;
 use crate::keep;
+use crate::progress::Shown;
 use crate::so_far::{self, SoFar};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use lab::suite::fit::Unfit;
 use lab::suite::plan::{self, Allowed};
 use lab::suite::{self, Device, Options, Plan, Progress};
 use lab::{machine, placement};
 use measure::SuiteResults;
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,6 +25,7 @@ Examples:
   wirespeed test plans/streams.toml --virtual --html streams.html
   wirespeed test plans/replay.toml --virtual
   wirespeed test plans/rfc2544.toml --device linux --quick
+  wirespeed test plans/performance-table.toml --quick        as `bench`, with its options
   wirespeed test plans/rfc2544.toml --device external --port a=xdp:eth1 --port b=packet:eth2
   wirespeed test plans/rfc9693.toml --device external --port a=xdp:eth1 --port b=xdp:eth2 \\
       --reset-command 'ssh admin@192.0.2.1 \"/ip firewall connection remove [find]\"'
@@ -126,7 +126,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.plan;
-    let text = read(path, "the plan")?;
+    let text = keep::read(path, "the plan")?;
     let outside = &arguments.outside;
     let device = outside.device(arguments.simulated)?;
     if arguments.simulated && arguments.quick {
@@ -163,7 +163,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return arguments.frames.write(&plan, &device, (arguments.simulated, arguments.quick));
     }
     let script = match &plan.configuration {
-        Some(file) => read(&path.with_file_name(file), "the device's configuration")?,
+        Some(file) => keep::read(&path.with_file_name(file), "the device's configuration")?,
         None => String::new(),
     };
     let pair = match (arguments.simulated, placement::pair()) {
@@ -180,16 +180,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut environment = crate::bench::in_memory(plan.seed);
     arguments.make_folder()?;
     let files = arguments.files(&environment.timestamp);
-    // Before anything is measured: a result that cannot be written is a result lost.
-    for file in files.iter().flatten() {
-        keep::check(file).map_err(|error| {
-            let text = format!(
-                "cannot write to {}: {error}; --json and --html name other files, --no-files none",
-                file.display()
-            );
-            Failure::Environment(text)
-        })?;
-    }
+    keep::writable(files.iter().flatten().map(PathBuf::as_path))?;
     if device != Device::BuiltIn {
         environment.sysctls = machine::sysctls();
     }
@@ -200,12 +191,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let missing = machine::missing_features().join(", ");
         return Err(Failure::Environment(format!("this processor lacks {missing}: build it here")));
     }
-    let mut shown = Shown::new(suite::run::cells(&plan));
+    let mut shown = Shown::new(suite::run::cells(&plan), false);
     // What takes seconds is not killed.
     let file = files[0].as_deref().filter(|_| pair.is_some());
     let mut so_far = SoFar::beside(file);
     let results = suite::run(&plan, scaling, &options, |progress| {
-        shown.show(&progress);
+        show(&mut shown, &progress);
         if let Progress::Done(results) = progress {
             so_far.write(|| {
                 let why = Some(so_far::WHY.to_string());
@@ -224,13 +215,9 @@ fn finish(
     results: &SuiteResults,
     interrupted: bool,
 ) -> Result<(), Failure> {
-    let json = || report::write(results);
-    let page = || report::suite::document(results).page();
     let files = (files[0].as_deref(), files[1].as_deref());
-    let kept = keep::finish(&report::suite::document(results).text(), files, json, page);
-    let faults = results.faults();
-    kept?;
-    keep::possible(&faults)?;
+    keep::finish(&report::suite::document(results), files, || report::write(results))?;
+    keep::possible(&results.faults())?;
     let mut trials = results.cells.iter().flat_map(|cell| &cell.trials).peekable();
     let any = trials.peek().is_some();
     let invalid = any && trials.all(|trial| trial.outcome.starts_with("invalid"));
@@ -242,49 +229,18 @@ fn finish(
     }
 }
 
-fn read(path: &Path, what: &str) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| {
-        Failure::Environment(format!("cannot read {what} in {}: {error}", path.display()))
-    })
-}
-
-/// A bar on a terminal, lines elsewhere.
-struct Shown {
-    bar: Option<ProgressBar>,
-    done: usize,
-    n: usize,
-}
-
-impl Shown {
-    fn new(n: usize) -> Shown {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(n as u64);
-            if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}") {
-                bar.set_style(style);
-            }
-            bar
-        });
-        Shown { bar, done: 0, n }
-    }
-
-    fn show(&mut self, progress: &Progress<'_>) {
-        match (progress, &self.bar) {
-            (Progress::Begin { configuration, frame, procedure }, Some(bar)) => {
-                bar.set_message(place(configuration, &frame.words(), procedure));
-            }
-            (Progress::Begin { .. }, None) => {}
-            (Progress::Done(_), Some(bar)) => bar.inc(1),
-            (Progress::Done(so_far), None) => {
-                let Some(cell) = so_far.cells.last() else { return };
-                self.done += 1;
+fn show(shown: &mut Shown, progress: &Progress<'_>) {
+    match progress {
+        Progress::Begin { configuration, frame, procedure } => {
+            shown.begin(|| place(configuration, &frame.words(), procedure));
+        }
+        Progress::Done(so_far) => {
+            let Some(cell) = so_far.cells.last() else { return };
+            shown.done(|| {
                 let first = cell.figures.first().map_or(String::new(), report::suite::figure);
-                say!(
-                    "[{}/{}] {}: {first}",
-                    self.done,
-                    self.n,
-                    place(&cell.configuration, &cell.size().words(), &cell.procedure)
-                );
-            }
+                let place = place(&cell.configuration, &cell.size().words(), &cell.procedure);
+                format!("{place}: {first}")
+            });
         }
     }
 }
@@ -294,14 +250,6 @@ fn place(configuration: &str, size: &str, procedure: &str) -> String {
     match procedure {
         "streams" => format!("{configuration}, {procedure}"),
         _ => format!("{configuration}, {size}, {procedure}"),
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
 

@@ -7,13 +7,15 @@
 //! A script that fails changes nothing, and its error names the file, the line and the column.
 
 use crate::clock::Clock;
+use crate::routes::Table;
 use config::{Interpreter, Tree};
 use port::memory::{self, MemoryPort};
 use port::slab::{SlabError, Slots};
 use port::{Capabilities, Port, Slab};
+use router::ip::route::TooManyTargets;
 use router::{MENUS, PortInfo, Router};
 use std::fmt;
-use wire::MacAddr;
+use wire::{MacAddr, Moment};
 
 /// A router with `ether1`, `ether2` … and, as a rule, memory wires in them.
 pub struct Device<P = MemoryPort> {
@@ -124,6 +126,19 @@ impl<P: Port> Device<P> {
         Ok(output.text)
     }
 
+    /// Gives it the routes of a full table, by `ether1` and `ether2`.
+    ///
+    /// # Errors
+    /// They do not fit.
+    ///
+    /// # Panics
+    /// Of a device with one port.
+    pub fn feed(&mut self, table: &Table) -> Result<(), TooManyTargets> {
+        let ports = ["ether1", "ether2"].map(|name| self.router.program().names.find(name));
+        let [Some(a), Some(b)] = ports else { panic!("a full table is for two ports") };
+        table.feed(&mut self.router, [a, b])
+    }
+
     /// The configuration.
     pub fn tree(&self) -> &Tree {
         self.console.tree()
@@ -144,6 +159,39 @@ impl<P: Port> Device<P> {
             }
         }
     }
+}
+
+/// A router with `n` ports, and the ports' addresses that all routers here have.
+pub(crate) fn router(n: usize, slab: &Slab) -> Router {
+    let max_frame = slab.slots().max_frame() as u16;
+    let infos = (1..=n).map(|i| PortInfo {
+        name: format!("ether{i}"),
+        mac: port_mac(i),
+        capabilities: Capabilities { max_frame, ..Capabilities::default() },
+    });
+    Router::new(infos.collect(), slab)
+}
+
+/// What a script makes of a router's configuration.
+///
+/// # Errors
+/// It is refused: where, and why.
+pub(crate) fn typed(router: &mut Router, script: &str) -> Result<Tree, config::Error> {
+    let mut console = Interpreter::new(MENUS.to_vec());
+    *console.tree_mut() = router.factory_tree();
+    console.run(script, &router.status(Moment::ZERO))?;
+    Ok(console.tree().clone())
+}
+
+/// The configuration that a script makes of a router of as many ports as any here has, and that of one of
+/// which nobody typed anything.
+///
+/// # Errors
+/// It is refused: where, and why.
+pub(crate) fn configured(script: &str) -> Result<(Tree, Tree), config::Error> {
+    let slab = Slab::new(64).expect("room for a few frames");
+    let mut router = router(16, &slab);
+    typed(&mut router, script).map(|tree| (tree, router.factory_tree()))
 }
 
 /// Frames the slow path was spared so far: FastPath (routed or bridged), and recipes (FastTrack
@@ -170,6 +218,6 @@ pub fn came(wires: &[MemoryPort]) -> u64 {
 }
 
 /// The MAC address of ether`i`.
-fn port_mac(i: usize) -> MacAddr {
+pub(crate) fn port_mac(i: usize) -> MacAddr {
     MacAddr([0x02, 0, 0, 0, 0, i as u8])
 }

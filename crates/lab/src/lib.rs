@@ -55,6 +55,9 @@ pub mod net;
 // The tester's hosts, and the streams between them.
 pub mod traffic;
 
+// Interfaces of this machine that a tester takes.
+#[cfg(target_os = "linux")]
+mod interfaces;
 // What frames above an MTU of 1500 take: slots, MTUs.
 pub mod jumbo;
 
@@ -63,6 +66,8 @@ pub mod one_core;
 // Tester and router on a core each, in real time.
 pub mod two_cores;
 
+// Kinds of plans.
+pub mod plans;
 // All cells of the performance table.
 pub mod bench;
 // Plans, and the suites they are run as.

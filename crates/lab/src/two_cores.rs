@@ -20,7 +20,7 @@ use crate::tester::{Tester, received};
 use measure::latency_histogram::LatencyHistogram;
 use measure::suite_result::TrialRecord;
 use measure::trial::{Conditions, Counts, since};
-use measure::{Load, Pace, Receiver, SelfTest, Sender, Trial};
+use measure::{Load, Pace, Receiver, Sender, Trial};
 use port::{Batch, MemoryPort, Pool, Port, Slab, affinity};
 use router::Router;
 use std::io;
@@ -160,28 +160,6 @@ impl<P: Port + Send> Bench<'_, P> {
             conditions.away = away;
         });
         Ok(ran)
-    }
-
-    /// The tester alone, between the same wires, with a patch for a device.
-    ///
-    /// # Errors
-    /// As for [`trial`](Self::trial).
-    pub fn self_test(
-        &mut self,
-        patch: Option<&mut dyn Dut>,
-        duration: Duration,
-    ) -> io::Result<SelfTest> {
-        let Some(stream) = self.tester.streams.iter().flatten().next() else {
-            return Err(io::Error::other("a tester without streams"));
-        };
-        let frame = stream.frame();
-        let ran = self.trial(patch, None, duration)?;
-        Ok(SelfTest {
-            frame,
-            highest: ran.trial.forwarding_rate(),
-            latency_floor_ns: ran.latency.min(),
-            trial: ran.trial,
-        })
     }
 }
 

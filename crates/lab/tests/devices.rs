@@ -7,9 +7,10 @@
 mod left_out;
 
 use lab::bench::commands::ask;
+use lab::bench::device::{Cannot, Job};
 use lab::bench::linux::{classes, witness};
 use lab::bench::testpmd::Driver;
-use lab::bench::wired::{Cannot, Job, WiredTestbed};
+use lab::bench::wired::WiredTestbed;
 use lab::bench::{self, BenchError, Generator, Kept, Kind, Plan};
 use lab::configuration::ALL;
 use lab::placement;

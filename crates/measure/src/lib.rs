@@ -86,12 +86,6 @@ pub mod busy;
 // One trial: pass, fail, or invalid because the tester fell short.
 pub mod trial;
 
-// The tester alone: its highest rate, its lowest latency, and what follows for results.
-pub mod self_test;
-
-// The highest load without loss.
-pub mod search;
-
 // Throughput by several criteria at once, on devices that lose a frame now and then (RFC 9971).
 pub mod mlrsearch;
 
@@ -125,8 +119,6 @@ pub use result::{
     Environment, Latency, Limit, Measured, Medium, Mode, Results, Row, Setup, Verdict,
 };
 pub use schedule::{Load, Pace, Rate, Schedule};
-pub use search::Search;
-pub use self_test::SelfTest;
 pub use send::Sender;
 pub use size::FrameSize;
 pub use stack::Stack;

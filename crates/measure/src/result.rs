@@ -19,7 +19,6 @@ pub use fault::Fault;
 
 use crate::compare::Comparison;
 use crate::latency_histogram::LatencyHistogram;
-use crate::self_test::HEADROOM;
 use crate::suite_result::TrialRecord;
 use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
@@ -217,6 +216,10 @@ impl fmt::Display for Verdict {
         })
     }
 }
+
+/// A device's rate is the device's only if the tester alone is faster by this factor; else the result is
+/// *tester-limited*.
+pub const HEADROOM: f64 = 1.2;
 
 /// What kept a rate from being higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

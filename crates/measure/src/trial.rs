@@ -192,18 +192,10 @@ impl Trial {
 
     /// Frames that came back whole, by the trial's duration (RFC 2285's forwarding rate).
     pub fn forwarding_rate(&self) -> PacketRate {
-        rate(self.counts.received, self.duration)
+        let seconds = self.duration.as_secs_f64();
+        let received = self.counts.received as f64;
+        PacketRate(if seconds > 0.0 { received / seconds } else { 0.0 })
     }
-
-    /// Frames that were sent, by the trial's duration (RFC 2285's offered load).
-    pub fn offered_rate(&self) -> PacketRate {
-        rate(self.counts.sent, self.duration)
-    }
-}
-
-fn rate(frames: u64, duration: Duration) -> PacketRate {
-    let seconds = duration.as_secs_f64();
-    PacketRate(if seconds > 0.0 { frames as f64 / seconds } else { 0.0 })
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! The tester from end to end in virtual time: simulated wires, seeded faults, a slow device. What
 //! happened to the frames is known exactly, so every count must be exact.
 
+use measure::procedure::bisect::{Answer, Bisect, Bound, Step};
 use measure::{
-    Conditions, Counts, Load, Outcome, Pace, Receiver, Schedule, Search, Sender, Stream,
-    StreamPlan, Template, Trial, Variation, search::Bound, trial::Reason,
+    Conditions, Counts, Load, Outcome, Pace, Receiver, Schedule, Sender, Stream, StreamPlan,
+    Template, Trial, Variation, trial::Reason,
 };
 use port::fault::{FaultCounters, Faults, FaultyPort};
 use port::simulated::{self, Link};
 use port::{Batch, Pool, Port, Slab, memory};
+use std::convert::Infallible;
 use std::time::Duration;
-use wire::{BitRate, FrameLen, Moment};
+use wire::{BitRate, FrameLen, Moment, PacketRate};
 
 const FRAME: FrameLen = FrameLen::with_fcs(64);
 
@@ -167,9 +169,17 @@ fn the_search_finds_the_bottleneck() {
         run(schedule, &mut pool, &mut a, &mut d, device).0
     };
     let wire = BitRate::gbps(10.0).max_frames(FRAME);
-    let search = Search { highest: wire, confirmations: 0, ..Search::default() };
-    let found = search.run(&mut trial);
-    let rate = found.rate.expect("a rate").0;
+    let (lowest, highest, step) = (1e3, wire.0, Step::Relative(0.01));
+    let search = Bisect { lowest, highest, step, verify: 0, values_max: 40 };
+    let found = search.run(|rate| {
+        Ok::<_, Infallible>(match trial(PacketRate(rate)).outcome {
+            Outcome::Pass => Answer::Pass,
+            Outcome::Fail { .. } => Answer::Fail,
+            Outcome::Invalid(_) => Answer::Tester,
+        })
+    });
+    let found = found.unwrap_or_else(|never| match never {});
+    let rate = found.best.expect("a rate");
     // 16 frames of buffer in 14,881: 0.1 % above the wire passes; one per cent is the precision.
     assert!((1_472_000.0..=1_489_800.0).contains(&rate), "{rate} {:?}", found.bound);
     assert_eq!(found.bound, Bound::Loss);

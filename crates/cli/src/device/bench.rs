@@ -52,7 +52,7 @@ impl Connected {
         if devices.len() > 1 || compare {
             return Err(usage("an external device is measured by itself, in a run of its own"));
         }
-        let (addresses, gateways) = hosts.each()?;
+        let (addresses, gateways) = (hosts.ours()?, hosts.the_devices()?);
         let Net { hosts: ours, gateways: theirs } = Net::default();
         let net = Net::new(
             [0, 1].map(|at| addresses[at].unwrap_or((Ipv4Addr::from(ours[at]), 24))),

@@ -74,9 +74,14 @@ impl Hosts {
         self.any_address || !(self.addresses.is_empty() && self.gateways.is_empty())
     }
 
-    /// The hosts and the device's addresses, as far as they were said.
-    pub(super) fn each(&self) -> Result<([Option<Host>; 2], [Option<Ipv4Addr>; 2]), Failure> {
-        Ok((each("--address", &self.addresses)?, each("--gateway", &self.gateways)?))
+    /// Our hosts, as far as they were said.
+    pub(super) fn ours(&self) -> Result<[Option<Host>; 2], Failure> {
+        each("--address", &self.addresses)
+    }
+
+    /// The device's addresses, as far as they were said.
+    pub(super) fn the_devices(&self) -> Result<[Option<Ipv4Addr>; 2], Failure> {
+        each("--gateway", &self.gateways)
     }
 
     /// Refuses what could reach somebody, unless it is allowed.

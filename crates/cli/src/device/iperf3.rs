@@ -76,7 +76,7 @@ impl DeviceArguments {
         if a == b {
             return Err(usage(format!("a and b are the same interface, {a}")));
         }
-        let (addresses, gateways) = hosts.each()?;
+        let (addresses, gateways) = (hosts.ours()?, hosts.the_devices()?);
         let ends = Ends::new(addresses, gateways).map_err(usage)?;
         hosts.check(ends.is_for_tests())?;
         let (in_use, link) = (self.allow_in_use, self.link);

@@ -134,7 +134,7 @@ impl DeviceArguments {
         if !self.is_external() {
             return Ok(());
         }
-        let (hosts, devices) = self.hosts.each()?;
+        let (hosts, devices) = (self.hosts.ours()?, self.hosts.the_devices()?);
         let said = [0, 1].map(|port| Said { host: hosts[port], device: devices[port] });
         plan.ends = moved(plan, said, self.hosts.any_address).map_err(usage)?;
         Ok(())

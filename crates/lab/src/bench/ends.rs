@@ -21,8 +21,9 @@
 //! Never decides what a trial says: that is [`measure::trial`]'s, the same for both.
 
 use super::BenchError;
+use super::device::Job;
 use super::veth::Rig;
-use super::wired::{Job, RealPort, Wired, open};
+use super::wired::{RealPort, Wired, open};
 use crate::clock::Clock;
 use crate::jumbo;
 use crate::kernel_tester::{self, KernelTester};

@@ -16,25 +16,28 @@
 //! them. Their settings stay as they are.
 //! Missing: **a full table's traffic**, **TAP**.
 
+use super::BenchError;
+use super::Progress;
 use super::cable::Cable;
-use super::wired::{Job, RealPort, no_setup};
-use super::{BenchError, Kept, Progress, criterion, is_repeated};
+use super::device::{Alone, Device, Job, Turn, no_setup};
+use super::ends::Cost;
+use super::wired::{Limits, RealPort};
 use crate::clock::Clock;
+use crate::interfaces::{Lines, speed};
 use crate::jumbo;
 use crate::linux::veth::inside;
 use crate::net::Net;
+use crate::placement::Pair;
+use crate::real::PortSpec;
 use crate::real::open::{self, Opened};
 use crate::real::spec::{Backend, Options};
-use crate::real::{PortSpec, several};
 use crate::tester::{Behind, Tester, Unfit};
 use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
-use measure::result::{Medium, kind};
-use measure::suite_result::TrialRecord;
-use measure::{Measured, Mode};
+use measure::Mode;
+use measure::result::{Medium, Setup, kind};
 use port::linux::Unavailable;
-use port::linux::interface::Interface;
-use port::{Batch, Pool, Port, PortCounters, Slab};
+use port::{Batch, Pool, Port, PortCounters};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
@@ -59,142 +62,140 @@ pub struct External {
 /// How long a frame may take through it that is not overloaded.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How long an interface may take to find its cable's other end, once it is opened.
-const LINK: Duration = Duration::from_secs(10);
+/// What is connected, and the tester at its interfaces.
+pub(super) struct Connected {
+    external: External,
+    pair: Option<Pair>,
+    /// Opened for each frame size: some cards start anew with that.
+    ends: Option<Ends>,
+    setup: Setup,
+}
 
-/// Frames for each queue: its rings, and what is under way.
-const FRAMES: usize = 1 << 13;
-
-/// Measures all rows.
-///
-/// # Errors
-/// [`BenchError`].
-pub(super) fn measure(
-    external: &External,
-    job: &Job<'_>,
-    kept: &Kept,
-    progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<(), BenchError> {
-    for spec in &external.ports {
-        fits(spec, job.plan.longest())?;
+impl Connected {
+    /// Nothing is opened yet.
+    ///
+    /// # Errors
+    /// [`BenchError`]: nobody said where it is, or its interfaces do not carry such frames.
+    pub(super) fn new(job: &Job<'_>) -> Result<Connected, BenchError> {
+        let external = job.plan.external.clone().ok_or(BenchError::NoPorts)?;
+        external.ports.iter().try_for_each(|spec| fits(spec, job.plan.longest()))?;
+        let name = if external.patch { PATCH } else { DEVICE };
+        let setup = no_setup(name, job.configuration);
+        Ok(Connected { external, pair: job.plan.pair, ends: None, setup })
     }
-    let name = if external.patch { PATCH } else { DEVICE };
-    let mut setup = no_setup(name, job.configuration);
-    for &frame in &job.plan.sizes {
-        progress(Progress::Begin(name, job.configuration, frame));
-        let mut trials = vec![];
-        let mut ends = Ends::open(&external.ports, job.plan.longest(), external.net)?;
-        let told = external.patch.then(|| [tester_mac(1), tester_mac(0)]);
+
+    /// What the tester does by itself, by the same backends: through a veth from one to the other.
+    fn alone(&self, job: &Job<'_>, frame: FrameLen) -> Result<Alone, BenchError> {
+        let cable = Cable::new(job.plan.longest())?;
+        let paths = cable.ends().map(|(namespace, end)| (namespace.path(), end));
+        let mut ports = self.external.ports.clone();
+        for (spec, (path, end)) in ports.iter_mut().zip(paths) {
+            spec.interface = end.to_string();
+            spec.namespace = Some(path.display().to_string());
+            // A veth here has one queue, and no way without a copy.
+            spec.options = Options { queues: None, copy: None, ..spec.options };
+        }
+        let mut ends = Ends::open(&ports, job.plan.longest(), self.external.net)?;
+        ends.prepare(job, frame, Some([tester_mac(1), tester_mac(0)]))?;
+        let mut alone = Alone::default();
+        for _ in 0..3 {
+            let ran = ends.trial(self.pair, None, job.plan.short())?;
+            alone.add(ran.trial.forwarding_rate(), ran.record(kind::SELF_TEST, None));
+        }
+        Ok(alone)
+    }
+
+    /// What is known of it, and of how it was measured.
+    fn witness(&self, ends: &Ends, gateways: Option<[MacAddr; 2]>) -> Vec<String> {
+        let mut witness: Vec<String> =
+            ends.opened.iter().map(|opened| opened.facts.clone()).collect();
+        let all = self.external.net.gateways.into_iter().zip(gateways.into_iter().flatten());
+        witness.extend(all.map(|(ip, mac)| format!("{} is at {mac}", Ipv4Addr::from(ip))));
+        let how = match self.external.patch {
+            true => "the tester alone: these interfaces, a cable between them",
+            false => {
+                "set up by its owner; the tester alone was measured through a veth of this \
+                 machine, from one end to the other, not on these interfaces"
+            }
+        };
+        witness.push(how.to_string());
+        witness
+    }
+}
+
+impl Device for Connected {
+    fn name(&self) -> &'static str {
+        if self.external.patch { PATCH } else { DEVICE }
+    }
+
+    fn ready(
+        &mut self,
+        job: &Job<'_>,
+        frame: FrameLen,
+        _: &mut Limits,
+        _: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Option<Alone>, BenchError> {
+        let External { ports, net, patch } = &self.external;
+        self.ends = None;
+        let mut ends = Ends::open(ports, job.plan.longest(), *net)?;
+        let told = patch.then(|| [tester_mac(1), tester_mac(0)]);
         // First of all whether it forwards: nothing else is worth waiting for. One that loses some
         // is what it is: its owner wants to know how much.
         if let Err(error) = ends.prepare(job, frame, told) {
             let BenchError::Unfit(_, unfit @ Unfit::Loses { .. }) = error else {
                 return Err(error);
             };
-            setup.remarks.push(format!("{} byte: it {unfit}", frame.l2()));
+            self.setup.remarks.push(format!("{} byte: it {unfit}", frame.l2()));
             ends.tester.bears_loss = true;
         }
-        let alone = match external.patch {
-            true => None,
-            false => Some(alone(external, job, frame, &mut trials)?),
-        };
+        let alone = if *patch { Alone::default() } else { self.alone(job, frame)? };
         let gateways = ends.prepare(job, frame, told)?;
-        let highest = ends.highest(job, &mut trials)?;
-        let rate = highest.trial.forwarding_rate();
-        let most = PacketRate(alone.unwrap_or(rate).0.max(rate.0));
-        let met = criterion::search(job.plan, (rate, most), highest.trial, |load, duration| {
-            let ran = ends.trial(job, Some(load), duration)?;
-            trials.push(ran.record(kind::SEARCH, Some(load)));
-            Ok(ran.trial)
-        })?;
-        let row = Measured {
-            device: name.to_string(),
-            mode: job.configuration.mode,
-            configuration: job.configuration.name.to_string(),
-            frame,
-            cores: if job.plan.pair.is_some() { 2 } else { 1 },
-            trial: highest.trial,
-            router_time: None,
-            fast_path_share: None,
-            wire: ends.wire,
-            met,
-            tester: Some(alone.unwrap_or(rate)),
-            latency: highest.latency,
-            trials,
-            medium: medium(external, job),
-            environment: job.environment.clone(),
+        self.setup.witness = self.witness(&ends, gateways);
+        self.ends = Some(ends);
+        Ok(Some(alone))
+    }
+
+    fn trial(&mut self, load: Option<PacketRate>, duration: Duration) -> Result<Turn, BenchError> {
+        let ends = self.ends.as_mut().expect("made ready before a trial");
+        let ran = ends.trial(self.pair, load, duration)?;
+        Ok(Turn { ran, fast_path_share: None, cost: Cost::default() })
+    }
+
+    fn tells_time(&self) -> bool {
+        false
+    }
+
+    fn is_tester(&self) -> bool {
+        self.external.patch
+    }
+
+    fn medium(&self, _: &Cost) -> Medium {
+        let [a, b] = &self.external.ports;
+        let who = |spec: &PortSpec| match spec.backend {
+            Backend::Xdp => "AF_XDP",
+            Backend::Packet => "AF_PACKET",
+            Backend::Tap => "TAP",
+        };
+        let user = match (who(a), who(b)) {
+            (a, b) if a == b => format!("user space, {a}"),
+            (a, b) => format!("user space, {a} and {b}"),
+        };
+        let placement = self.pair.map(|pair| format!("tester on processor {}", pair.tester));
+        Medium {
+            wire: format!("{a}, {b}"),
+            generator: user.clone(),
+            receiver: user,
+            placement: placement.unwrap_or_default(),
         }
-        .row();
-        kept.row(row.clone());
-        progress(Progress::Done(&row));
-        setup.witness = witness(external, &ends, gateways);
     }
-    kept.setup(setup);
-    Ok(())
-}
 
-/// What is known of it, and of how it was measured.
-fn witness(external: &External, ends: &Ends, gateways: Option<[MacAddr; 2]>) -> Vec<String> {
-    let mut witness: Vec<String> = ends.opened.iter().map(|opened| opened.facts.clone()).collect();
-    if let Some(macs) = gateways {
-        let all = external.net.gateways.into_iter().zip(macs);
-        witness.extend(all.map(|(ip, mac)| format!("{} is at {mac}", Ipv4Addr::from(ip))));
+    fn wire(&self) -> Option<BitRate> {
+        self.ends.as_ref()?.wire
     }
-    witness.push(match external.patch {
-        true => "the tester alone: these interfaces, a cable between them".to_string(),
-        false => "set up by its owner; the tester alone was measured through a veth of this \
-                  machine, from one end to the other, not on these interfaces"
-            .to_string(),
-    });
-    witness
-}
 
-fn medium(external: &External, job: &Job<'_>) -> Medium {
-    let [a, b] = &external.ports;
-    let who = |spec: &PortSpec| match spec.backend {
-        Backend::Xdp => "AF_XDP",
-        Backend::Packet => "AF_PACKET",
-        Backend::Tap => "TAP",
-    };
-    let user = match (who(a), who(b)) {
-        (a, b) if a == b => format!("user space, {a}"),
-        (a, b) => format!("user space, {a} and {b}"),
-    };
-    let placement = job.plan.pair.map(|pair| format!("tester on processor {}", pair.tester));
-    Medium {
-        wire: format!("{a}, {b}"),
-        generator: user.clone(),
-        receiver: user,
-        placement: placement.unwrap_or_default(),
+    fn finish(self: Box<Self>) -> Option<Setup> {
+        Some(self.setup)
     }
-}
-
-/// What the tester does by itself, by the same backends: through a veth from one to the other.
-fn alone(
-    external: &External,
-    job: &Job<'_>,
-    frame: FrameLen,
-    trials: &mut Vec<TrialRecord>,
-) -> Result<PacketRate, BenchError> {
-    let cable = Cable::new(job.plan.longest())?;
-    let paths = cable.ends().map(|(namespace, end)| (namespace.path(), end));
-    let mut ports = external.ports.clone();
-    for (spec, (path, end)) in ports.iter_mut().zip(paths) {
-        spec.interface = end.to_string();
-        spec.namespace = Some(path.display().to_string());
-        // A veth here has one queue, and no way without a copy.
-        spec.options = Options { queues: None, copy: None, ..spec.options };
-    }
-    let mut ends = Ends::open(&ports, job.plan.longest(), external.net)?;
-    ends.prepare(job, frame, Some([tester_mac(1), tester_mac(0)]))?;
-    let mut rate = 0.0f64;
-    // What it did once it can do, however busy the machine was the other times.
-    for _ in 0..3 {
-        let ran = ends.trial(job, None, job.plan.short())?;
-        trials.push(ran.record(kind::SELF_TEST, None));
-        rate = rate.max(ran.trial.forwarding_rate().0);
-    }
-    Ok(PacketRate(rate))
 }
 
 /// The tester at two interfaces.
@@ -209,36 +210,15 @@ struct Ends {
 
 impl Ends {
     fn open(specs: &[PortSpec; 2], longest: FrameLen, net: Net) -> Result<Ends, BenchError> {
-        let (mut queues, mut longest) = (0, longest);
-        for spec in specs {
-            let look = open::look(spec)?;
-            queues += look.queues.max(1) as usize;
-            if spec.backend == Backend::Xdp {
-                longest = longest.max(jumbo::carried(look.mtu));
-            }
-        }
-        let slab = Slab::with((queues * FRAMES).min(1 << 18), jumbo::slots(longest));
-        let slab = slab.map_err(BenchError::Slab)?;
-        let (mut opened, mut wires, mut slowest) = (Vec::new(), Vec::new(), Some(u32::MAX));
-        for (port, spec) in specs.iter().enumerate() {
-            let mut interface = open::open(spec, &slab)?;
-            let lines = std::mem::take(&mut interface.lines);
-            let line = several(lines).expect("an interface that is open has a queue");
-            wires.push(Box::new(Answering { line, port, net }) as RealPort);
-            opened.push(interface);
-        }
-        for spec in specs {
-            let Interface { driver, speed_mbps, .. } = linked(spec)?;
-            // What veth says of its speed is made up.
-            let speed = speed_mbps.filter(|_| driver != "veth");
-            slowest = slowest.zip(speed).map(|(a, b)| a.min(b));
-        }
+        let Lines { lines, slab, opened } = Lines::open(specs, longest)?;
+        let answering = |(port, line)| Box::new(Answering { line, port, net }) as RealPort;
+        let wires: Vec<RealPort> = lines.into_iter().enumerate().map(answering).collect();
         let Ok(wires) = <[RealPort; 2]>::try_from(wires) else { unreachable!("two ports") };
         let mut tester = Tester::new(wires, &slab);
         tester.net = net;
         tester.names =
             [0, 1].map(|port| format!("{} ({})", specs[port].name, specs[port].interface));
-        let wire = slowest.map(|mbps| BitRate(2e6 * f64::from(mbps)));
+        let wire = speed(specs)?.map(|speed| BitRate(2.0 * speed.0));
         Ok(Ends { tester, opened, wire, clock: Clock::start() })
     }
 
@@ -259,26 +239,13 @@ impl Ends {
 
     fn trial(
         &mut self,
-        job: &Job<'_>,
+        pair: Option<Pair>,
         rate: Option<PacketRate>,
         duration: Duration,
     ) -> Result<Ran, BenchError> {
         let Ends { tester, clock, .. } = self;
-        let mut bench = Bench { tester, clock: *clock, pair: job.plan.pair, yields: true };
+        let mut bench = Bench { tester, clock: *clock, pair, yields: true };
         bench.trial(None, rate, duration).map_err(BenchError::Placement)
-    }
-
-    /// At the highest load: a second time if the first says nothing.
-    fn highest(&mut self, job: &Job<'_>, trials: &mut Vec<TrialRecord>) -> Result<Ran, BenchError> {
-        let mut repeats = 0;
-        loop {
-            let ran = self.trial(job, None, job.plan.duration)?;
-            trials.push(ran.record(kind::HIGHEST, None));
-            if !is_repeated(&ran.trial, repeats) {
-                return Ok(ran);
-            }
-            repeats += 1;
-        }
     }
 }
 
@@ -298,23 +265,6 @@ fn fits(spec: &PortSpec, longest: FrameLen) -> Result<(), Unavailable> {
         "`{inside}ip link set {name} mtu {wanted}`, and give the device's interfaces the same"
     );
     Err(Unavailable::because(tried, std::io::Error::other(why)).remedy(remedy))
-}
-
-/// Waits for an interface's link: opening one may make its card start anew.
-fn linked(spec: &PortSpec) -> Result<Interface, Unavailable> {
-    let clock = Clock::start();
-    loop {
-        let interface = open::interface(spec)?;
-        if interface.carrier {
-            return Ok(interface);
-        }
-        if clock.now().since(Moment::ZERO) >= LINK {
-            let (tried, what) = (format!("send by {}", spec.interface), "it has no link");
-            let remedy = "`ip link set … up`, and look at the cable and what is at its other end";
-            return Err(Unavailable::because(tried, std::io::Error::other(what)).remedy(remedy));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// The device as the tester gets to know it.
@@ -396,7 +346,7 @@ impl<P: Port> Port for Answering<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use port::memory;
+    use port::{Slab, memory};
 
     #[test]
     fn hosts_answer_for_themselves_alone() {

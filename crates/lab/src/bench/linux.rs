@@ -18,9 +18,10 @@
 
 use super::BenchError;
 use super::commands::{Commands, ask, is_there};
+use super::device::Cannot;
 use super::firewall::Firewall;
 use super::veth::{DEVICE_ENDS, Rig};
-use super::wired::{Cannot, Wired};
+use super::wired::Wired;
 use crate::configuration::{Configuration, Traffic};
 use crate::routes::Table;
 use crate::traffic::{HOSTS, host, router_address, tester_mac};
@@ -63,7 +64,8 @@ pub fn set_up(
             firewall.bridge_filter(&mut commands)?;
         }
         Mode::Routing => {
-            route(&mut commands)?;
+            route(&mut commands, [0, 1].map(|port| (router_address(port), 24)))?;
+            neighbours(&mut commands)?;
             if let Some(said) = firewall.filter(&mut commands, &[])? {
                 let why = format!("this kernel has no flow tables (nft: {said})");
                 return Err(Cannot::Omitted(why));
@@ -87,18 +89,24 @@ pub(crate) fn bridge(commands: &mut Commands<'_>, ends: &[&str]) -> Result<(), B
     commands.run("ip link set br0 up")
 }
 
-fn route(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+/// Makes it a router with these addresses and their networks' lengths.
+pub(crate) fn route(commands: &mut Commands<'_>, own: [(u32, u8); 2]) -> Result<(), BenchError> {
     commands.run("sysctl -qw net.ipv4.ip_forward=1")?;
     commands.run("sysctl -qw net.ipv4.conf.all.rp_filter=0")?;
-    for (port, end) in DEVICE_ENDS.iter().enumerate() {
+    for (end, (address, length)) in DEVICE_ENDS.iter().zip(own) {
         commands.run(&format!("sysctl -qw net.ipv4.conf.{end}.rp_filter=0"))?;
-        let address = Ipv4Addr::from(router_address(port));
-        commands.run(&format!("ip address add {address}/24 dev {end}"))?;
+        let address = Ipv4Addr::from(address);
+        commands.run(&format!("ip address add {address}/{length} dev {end}"))?;
+    }
+    Ok(())
+}
+
+fn neighbours(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+    for (port, end) in DEVICE_ENDS.iter().enumerate() {
         for n in 0..HOSTS {
             let (address, mac) = (Ipv4Addr::from(host(port, n)), tester_mac(port));
-            let words = "nud permanent";
-            commands
-                .run(&format!("ip neighbour replace {address} lladdr {mac} dev {end} {words}"))?;
+            let words = format!("{address} lladdr {mac} dev {end} nud permanent");
+            commands.run(&format!("ip neighbour replace {words}"))?;
         }
     }
     Ok(())

@@ -1,206 +1,163 @@
-//! The built-in router in memory: the rows of its table.
+//! The built-in router in memory.
 //!
 //! ```text
-//! script, routes ─► Device ══ memory ══ Tester ─► one core, or two ─► Row
+//! script, routes ─► Device ══ memory ══ Tester      on one core, or two
 //! ```
+//!
+//! On one core it is fed from memory, and only its own time counts: the tester cannot be the limit, and
+//! there is no load it could keep to.
 
-use super::wired::Job;
-use super::{BenchError, Kept, Plan, Progress, criterion, is_disturbed, is_repeated, share};
-use crate::configuration::Configuration;
-use crate::device::{self, Device, fast_path_packets};
+use super::device::{Alone, Device, Job, Turn};
+use super::ends::Cost;
+use super::wired::Limits;
+use super::{BenchError, Progress, is_repeated, share};
+use crate::device::{self, fast_path_packets};
 use crate::jumbo;
 use crate::one_core;
 use crate::placement::{self, Pair};
-use crate::routes::Table;
 use crate::tester::Tester;
-use crate::two_cores::{Bench, Patch, Routed};
-use measure::latency_histogram::LatencyHistogram;
-use measure::result::{Met, kind};
+use crate::two_cores::{Bench, Patch, Ran, Routed};
+use measure::result::{Setup, kind};
 use measure::suite_result::TrialRecord;
-use measure::{Measured, Medium, Trial};
-use router::Router;
+use measure::trial::Conditions;
 use std::time::Duration;
 use wire::{FrameLen, PacketRate};
 
 /// What it is called in results.
-pub const DEVICE: &str = "wirespeed router";
+pub(super) const DEVICE: &str = "wirespeed router";
 
-/// Measures all rows of one configuration.
-///
-/// # Errors
-/// [`BenchError`].
-pub(super) fn measure(
-    job: &Job<'_>,
-    kept: &Kept,
-    progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<(), BenchError> {
-    let Job { plan, configuration, table, environment } = *job;
-    let (mut device, mut tester, remark) = set_up(configuration, table, plan.longest())?;
-    for &frame in &plan.sizes {
-        progress(Progress::Begin(DEVICE, configuration, frame));
-        tester
-            .prepare(&mut device, configuration.traffic, table, frame, plan.seed)
-            .map_err(|unfit| BenchError::Unfit(configuration.file, unfit))?;
-        let cell = match plan.pair {
-            None => on_one_core(plan, &mut device, &mut tester),
-            Some(pair) => on_two_cores(plan, pair, &mut device, &mut tester)?,
+/// The router and its tester.
+pub(super) struct Memory {
+    device: device::Device,
+    tester: Tester,
+    pair: Option<Pair>,
+    remark: Option<String>,
+}
+
+impl Memory {
+    /// The device with a row's script and its routes.
+    ///
+    /// # Errors
+    /// [`BenchError`].
+    pub(super) fn new(job: &Job<'_>) -> Result<Memory, BenchError> {
+        let (longest, file) = (job.plan.longest(), job.configuration.file);
+        let device = device::Device::with_slots(2, jumbo::slots(longest));
+        let (mut device, wires) = device.map_err(BenchError::Slab)?;
+        let Ok(wires) = <[_; 2]>::try_from(wires) else { unreachable!("two ports, two wires") };
+        let tester = Tester::new(wires, device.slab());
+        device.load(file, job.configuration.script).map_err(BenchError::Load)?;
+        device.load(file, &jumbo::command(longest)).map_err(BenchError::Load)?;
+        let mut memory = Memory { device, tester, pair: job.plan.pair, remark: None };
+        if let Some(table) = job.table {
+            let device = &mut memory.device;
+            let start = device.clock.now();
+            device.feed(table).map_err(BenchError::Routes)?;
+            let took = device.clock.now().since(start).as_secs_f64();
+            let (n, fib) = (table.prefixes.len(), device.router.routes().fib());
+            let bytes = [fib.bytes(), fib.bytes_with_routes()].map(|b| b as f64 / n.max(1) as f64);
+            let [lookups, all] = bytes;
+            memory.remark = Some(format!(
+                "{n} routes ({}) loaded in {took:.2} s; {lookups:.1} bytes a route to look up, \
+                 {all:.1} with what changing them needs",
+                table.source,
+            ));
+        }
+        Ok(memory)
+    }
+
+    /// The tester on its core, with a patch for a device on the other.
+    fn alone(&mut self, pair: Pair, duration: Duration) -> Result<Alone, BenchError> {
+        let Memory { device, tester, .. } = self;
+        let clock = device.clock;
+        let mut bench = Bench { tester, clock, pair: Some(pair), yields: false };
+        let mut patch = Patch::new(&mut device.ports, bench.tester.pool.slab());
+        let mut alone = Alone::default();
+        loop {
+            let n = alone.trials.len() as u32;
+            let ran = bench.trial(Some(&mut patch), None, duration);
+            let trial = ran.map_err(BenchError::Placement)?.trial;
+            let record = TrialRecord::plain(kind::SELF_TEST, 0.0, trial.duration, &trial, None);
+            alone.add(trial.forwarding_rate(), record);
+            if !is_repeated(&trial, n) {
+                return Ok(alone);
+            }
+        }
+    }
+
+    /// On two cores; as fast as it can, the distance between them is looked at, too.
+    fn on_two_cores(
+        &mut self,
+        pair: Pair,
+        load: Option<PacketRate>,
+        duration: Duration,
+    ) -> Result<Ran, BenchError> {
+        let Memory { device: device::Device { router, ports, clock, .. }, tester, .. } = self;
+        let distance = || match load {
+            None => placement::round_trip_ns(pair).map(Some).map_err(BenchError::Placement),
+            Some(_) => Ok(None),
         };
-        let mut row = Measured {
-            device: DEVICE.to_string(),
-            mode: configuration.mode,
-            configuration: configuration.name.to_string(),
-            frame,
-            cores: if plan.pair.is_some() { 2 } else { 1 },
-            trial: cell.trial,
-            router_time: Some(cell.worked),
-            fast_path_share: cell.fast_path_share,
-            wire: None,
-            met: cell.met,
-            tester: cell.tester,
-            latency: cell.latency,
-            trials: cell.trials,
-            medium: Medium::default(),
-            environment: environment.clone(),
-        }
-        .row();
-        row.remark = match (row.remark, &remark) {
-            (Some(one), Some(other)) => Some(format!("{one}; {other}")),
-            (one, other) => one.or_else(|| other.clone()),
-        };
-        kept.row(row.clone());
-        progress(Progress::Done(&row));
-    }
-    Ok(())
-}
-
-/// What was measured of one cell.
-struct Cell {
-    trial: Trial,
-    worked: Duration,
-    fast_path_share: Option<f64>,
-    met: Option<Met>,
-    tester: Option<PacketRate>,
-    latency: LatencyHistogram,
-    trials: Vec<TrialRecord>,
-}
-
-/// The device fed from memory. The tester cannot be the limit: its time does not count.
-fn on_one_core(plan: &Plan, device: &mut Device, tester: &mut Tester) -> Cell {
-    let mut trials = vec![];
-    let (trial, fast) = loop {
-        let before = fast_path_packets(&device.router);
-        let trial = one_core::trial(device, tester, plan.duration);
-        let fast = fast_path_packets(&device.router) - before;
-        trials.push(TrialRecord::plain(kind::HIGHEST, 0.0, trial.duration, &trial, None));
-        if !is_repeated(&trial, trials.len() as u32 - 1) {
-            break (trial, fast);
-        }
-    };
-    Cell {
-        trial,
-        worked: trial.duration,
-        fast_path_share: share(fast, trial.counts.received),
-        met: None,
-        tester: None,
-        latency: measure::receive::latency([]),
-        trials,
-    }
-}
-
-/// The tester alone, then the highest load, then the search below it.
-fn on_two_cores(
-    plan: &Plan,
-    pair: Pair,
-    device: &mut Device,
-    tester: &mut Tester,
-) -> Result<Cell, BenchError> {
-    let short = plan.short();
-    let clock = device.clock;
-    let Device { router, ports, .. } = device;
-    let mut bench = Bench { tester, clock, pair: Some(pair), yields: false };
-    let mut patch = Patch::new(ports, bench.tester.pool.slab());
-    // What it did once it can do, however busy the machine was the other times.
-    let (mut trials, mut alone) = (vec![], PacketRate(0.0));
-    loop {
-        let test = bench.self_test(Some(&mut patch), short).map_err(BenchError::Placement)?;
-        let (ran, n) = (&test.trial, trials.len() as u32);
-        trials.push(TrialRecord::plain(kind::SELF_TEST, 0.0, ran.duration, ran, None));
-        alone = PacketRate(alone.0.max(test.highest.0));
-        if !is_repeated(ran, n) {
-            break;
-        }
-    }
-    let mut trial = |router: &mut Router, load, duration| {
-        let (left, came) = (device::left(router), device::came(&bench.tester.wires));
+        let before = distance()?;
+        let (left, came) = (device::left(router), device::came(&tester.wires));
+        let mut bench = Bench { tester, clock: *clock, pair: Some(pair), yields: false };
         let dut = &mut Routed { router, ports };
         let mut ran = bench.trial(Some(dut), load, duration).map_err(BenchError::Placement)?;
-        let (left, came) = (device::left(router) - left, device::came(&bench.tester.wires) - came);
-        ran.judge(|_, conditions| conditions.device_says = Some((left, came)));
-        Ok::<_, BenchError>(ran)
-    };
-    let mut repeats = 0;
-    let (ran, fast) = loop {
-        let distance = || placement::round_trip_ns(pair).map_err(BenchError::Placement);
-        let before = distance()?;
-        let quick = fast_path_packets(router);
-        let mut ran = trial(router, None, plan.duration)?;
-        let fast = fast_path_packets(router) - quick;
-        let after = distance()?;
-        ran.judge(|_, conditions| conditions.placement_ns = Some((before, after)));
-        trials.push(ran.record(kind::HIGHEST, None));
-        if !is_repeated(&ran.trial, repeats) {
-            break (ran, fast);
-        }
-        repeats += 1;
-    };
-
-    let rate = ran.trial.forwarding_rate();
-    // What it did with a device it can do alone, however busy the machine was meanwhile.
-    let most = PacketRate(alone.0.max(rate.0));
-    // A search begins at the rate at the highest load: of a machine that is busy there is none.
-    let met = match is_disturbed(&ran.trial) {
-        true => None,
-        false => criterion::search(plan, (rate, most), ran.trial, |load, duration| {
-            let ran = trial(router, Some(load), duration)?;
-            trials.push(ran.record(kind::SEARCH, Some(load)));
-            Ok(ran.trial)
-        })?,
-    };
-    Ok(Cell {
-        trial: ran.trial,
-        worked: ran.worked,
-        fast_path_share: share(fast, ran.trial.counts.received),
-        met,
-        tester: Some(alone),
-        latency: ran.latency,
-        trials,
-    })
+        let (left, came) = (device::left(router) - left, device::came(&tester.wires) - came);
+        let placement_ns = before.zip(distance()?);
+        ran.judge(|_, conditions| {
+            conditions.device_says = Some((left, came));
+            conditions.placement_ns = placement_ns;
+        });
+        Ok(ran)
+    }
 }
 
-/// The device with its script and its routes, and what to remark about these.
-fn set_up(
-    configuration: &Configuration,
-    table: Option<&Table>,
-    longest: FrameLen,
-) -> Result<(Device, Tester, Option<String>), BenchError> {
-    let device = Device::with_slots(2, jumbo::slots(longest));
-    let (mut device, wires) = device.map_err(BenchError::Slab)?;
-    let Ok(wires) = <[_; 2]>::try_from(wires) else { unreachable!("two ports have two wires") };
-    let tester = Tester::new(wires, device.slab());
-    device.load(configuration.file, configuration.script).map_err(BenchError::Load)?;
-    device.load(configuration.file, &jumbo::command(longest)).map_err(BenchError::Load)?;
-    let Some(table) = table else { return Ok((device, tester, None)) };
-    let ports = ["ether1", "ether2"].map(|name| device.router.program().names.find(name));
-    let [Some(a), Some(b)] = ports else { unreachable!("the device has two ports") };
-    let start = device.clock.now();
-    table.feed(&mut device.router, [a, b]).map_err(BenchError::Routes)?;
-    let took = device.clock.now().since(start).as_secs_f64();
-    let (n, fib) = (table.prefixes.len(), device.router.routes().fib());
-    let [lookups, all] = [fib.bytes(), fib.bytes_with_routes()].map(|b| b as f64 / n.max(1) as f64);
-    let remark = format!(
-        "{n} routes ({}) loaded in {took:.2} s; {lookups:.1} bytes a route to look up, {all:.1} \
-         with what changing them needs",
-        table.source,
-    );
-    Ok((device, tester, Some(remark)))
+impl Device for Memory {
+    fn name(&self) -> &'static str {
+        DEVICE
+    }
+
+    fn ready(
+        &mut self,
+        job: &Job<'_>,
+        frame: FrameLen,
+        _: &mut Limits,
+        _: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Option<Alone>, BenchError> {
+        let (traffic, file) = (job.configuration.traffic, job.configuration.file);
+        let Memory { device, tester, pair, .. } = self;
+        let prepared = tester.prepare(device, traffic, job.table, frame, job.plan.seed);
+        prepared.map_err(|unfit| BenchError::Unfit(file, unfit))?;
+        match *pair {
+            None => Ok(Some(Alone::default())),
+            Some(pair) => self.alone(pair, job.plan.short()).map(Some),
+        }
+    }
+
+    fn trial(&mut self, load: Option<PacketRate>, duration: Duration) -> Result<Turn, BenchError> {
+        let fast = fast_path_packets(&self.device.router);
+        let ran = match self.pair {
+            Some(pair) => self.on_two_cores(pair, load, duration)?,
+            None => {
+                let trial = one_core::trial(&mut self.device, &mut self.tester, duration);
+                let (worked, conditions) = (trial.duration, Conditions::default());
+                let latency = measure::receive::latency([]);
+                Ran { trial, worked, tester_worked: None, latency, conditions }
+            }
+        };
+        let fast = fast_path_packets(&self.device.router) - fast;
+        let fast_path_share = share(fast, ran.trial.counts.received);
+        Ok(Turn { ran, fast_path_share, cost: Cost::default() })
+    }
+
+    fn takes_loads(&self) -> bool {
+        self.pair.is_some()
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.remark.clone()
+    }
+
+    fn finish(self: Box<Self>) -> Option<Setup> {
+        None
+    }
 }

@@ -1,7 +1,7 @@
 //! All cells of the performance table, of any device.
 //!
 //! ```text
-//! for each configuration: the device, set up
+//! for each configuration: the devices, set up (by turns all of them, else one after the other)
 //!    for each frame size: introduce, warm up ─► highest load ─► search ─► Row
 //!
 //!  memory     the built-in router between memory wires
@@ -9,14 +9,18 @@
 //!  wirespeed  our router ├ in a namespace, between two veth pairs made alike
 //!  testpmd    DPDK       ┘
 //!  external   whatever is connected to two interfaces
-//!
-//! turns: devices between veth pairs, a trial each by turns ─► Compared
 //! ```
 //!
 //! A device that cannot do what a row asks for has no row, and its [`Setup`] says why.
 
+// What is to be measured.
+pub mod plan;
+// What all of them are to the run loop.
+pub mod device;
+// The run loop.
+mod run;
 // The built-in router in memory.
-pub mod memory;
+mod memory;
 // A device between two wires of the system's, and what of it the bench must know.
 pub mod wired;
 // Two veth pairs, three namespaces, and who works where.
@@ -41,8 +45,6 @@ mod cable;
 pub mod ping;
 // Whatever is connected to two interfaces.
 pub mod external;
-// Devices by turns.
-pub mod turns;
 // What has been measured so far.
 pub mod kept;
 // The highest load by a criterion.
@@ -64,6 +66,7 @@ use port::linux::Unavailable;
 use port::slab::SlabError;
 use router::ip::route::TooManyTargets;
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 use wire::FrameLen;
 
@@ -92,6 +95,25 @@ impl Kind {
             Kind::Testpmd(driver) => driver.name(),
             Kind::External => external::DEVICE,
         }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Kind, String> {
+        Ok(match text {
+            "wirespeed" => Kind::Memory,
+            "linux" => Kind::Linux,
+            "wirespeed-veth" => Kind::Wirespeed,
+            "testpmd" => Kind::Testpmd(testpmd::Driver::Xdp),
+            "testpmd-packet" => Kind::Testpmd(testpmd::Driver::Packet),
+            "external" => Kind::External,
+            _ => {
+                let all = "wirespeed, linux, wirespeed-veth, testpmd, testpmd-packet, external";
+                return Err(format!("the devices are: {all}"));
+            }
+        })
     }
 }
 
@@ -216,20 +238,10 @@ pub fn run(
             }
             _ => None,
         };
-        let row = wired::Job { plan, configuration, table, environment };
-        if plan.turns.is_some() {
-            turns::measure(&row, &mut limits, kept, &mut progress)?;
-            continue;
-        }
-        for kind in &plan.devices {
-            match kind {
-                Kind::Memory => memory::measure(&row, kept, &mut progress)?,
-                Kind::External => {
-                    let external = plan.external.as_ref().ok_or(BenchError::NoPorts)?;
-                    external::measure(external, &row, kept, &mut progress)?;
-                }
-                kind => wired::measure(kind, &row, &mut limits, kept, &mut progress)?,
-            }
+        let job = device::Job { plan, configuration, table, environment };
+        let each = if plan.turns.is_some() { plan.devices.len() } else { 1 };
+        for devices in plan.devices.chunks(each.max(1)) {
+            run::measure(devices, &job, &mut limits, kept, &mut progress)?;
         }
     }
     Ok(())

@@ -20,8 +20,9 @@
 //! ping, which would take longer by that while, is waited for by its socket.
 
 use super::BenchError;
+use super::device::Cannot;
 use super::veth::{DEVICE_ENDS, Rig, device_mac};
-use super::wired::{Cannot, RealPort, Wired, open};
+use super::wired::{RealPort, Wired, open};
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::configuration::Configuration;
@@ -86,9 +87,7 @@ pub fn set_up(
     let longer = jumbo::command(rig.longest());
     device.load(row.file, &longer).map_err(BenchError::Load)?;
     if let Some(table) = table {
-        let ports = ["ether1", "ether2"].map(|name| device.router.program().names.find(name));
-        let [Some(a), Some(b)] = ports else { unreachable!("the device has two ports") };
-        table.feed(&mut device.router, [a, b]).map_err(BenchError::Routes)?;
+        device.feed(table).map_err(BenchError::Routes)?;
     }
     let script = row.script.lines().chain(longer.lines());
     let script = script.filter(|line| !line.starts_with('#') && !line.is_empty());

@@ -22,8 +22,9 @@
 //! writes outside the namespace. Missing: **its other modes**, **several queues**, **frames above 1518
 //! bytes**.
 
+use super::device::Cannot;
 use super::veth::{DEVICE_ENDS, Rig, device_mac};
-use super::wired::{Cannot, Wired};
+use super::wired::Wired;
 use crate::configuration::{Configuration, Traffic};
 use crate::jumbo;
 use crate::machine;

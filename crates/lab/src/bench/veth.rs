@@ -330,7 +330,7 @@ impl Place<'_> {
 
 /// The address of a device's end, as `ether1` and `ether2` have in memory.
 pub fn device_mac(port: usize) -> MacAddr {
-    MacAddr([0x02, 0, 0, 0, 0, port as u8 + 1])
+    crate::device::port_mac(port + 1)
 }
 
 /// Switches the offloads of an end: super-frames and checksums left undone are no frames, and with

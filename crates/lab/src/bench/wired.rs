@@ -14,21 +14,17 @@
 //! that was not the device.
 
 use super::commands::is_there;
+use super::device::{Alone, Cannot, Device, Job, Turn, no_setup};
 use super::ends::{Cost, Ends};
 use super::patch::Patch;
 use super::ping;
 use super::veth::Rig;
-use super::{
-    BenchError, Kept, Kind, Plan, Progress, criterion, is_repeated, linux, ours, share, testpmd,
-};
+use super::{BenchError, Kind, Plan, Progress, linux, ours, share, testpmd};
 use crate::clock::Clock;
-use crate::configuration::{Configuration, Traffic};
-use crate::routes::Table;
+use crate::configuration::Traffic;
 use crate::tester::Behind;
-use crate::two_cores::{Dut, Ran};
-use measure::result::{Medium, Met, Setup, kind};
-use measure::suite_result::TrialRecord;
-use measure::{Environment, Measured, Row};
+use crate::two_cores::Dut;
+use measure::result::{Medium, Setup, kind};
 use port::linux::xdp::{Options, XdpPort};
 use port::linux::{Namespace, Unavailable};
 use port::{Port, Slab};
@@ -98,60 +94,14 @@ pub trait Wired: Send {
     }
 }
 
-/// Why there is no device for a row.
-#[derive(Debug)]
-pub enum Cannot {
-    /// It cannot do what the row asks for: the reason stands in the result.
-    Omitted(String),
-    /// Something else went wrong.
-    Failed(BenchError),
-}
-
-impl From<BenchError> for Cannot {
-    fn from(error: BenchError) -> Cannot {
-        Cannot::Failed(error)
-    }
-}
-
-impl From<Unavailable> for Cannot {
-    fn from(unavailable: Unavailable) -> Cannot {
-        Cannot::Failed(unavailable.into())
-    }
-}
-
-/// A configuration to be measured.
-pub struct Job<'a> {
-    /// The run it belongs to.
-    pub plan: &'a Plan,
-    /// What is asked of the devices.
-    pub configuration: &'static Configuration,
-    /// The full table, if the row needs one.
-    pub table: Option<&'a Table>,
-    /// Where and how.
-    pub environment: &'a Environment,
-}
-
 /// A device on its wires, and the tester at the other ends.
 pub struct WiredTestbed {
     rig: Arc<Rig>,
     device: Box<dyn Wired>,
     ends: Ends,
     clock: Clock,
-    plan: Plan,
-    /// Its trials since it was made ready.
-    trials: Vec<TrialRecord>,
     /// How it was set up.
     pub setup: Setup,
-}
-
-/// What a trial gave, and what the device says of it.
-pub struct Turn {
-    /// The trial; its time worked is the device's, the kernel's part included.
-    pub ran: Ran,
-    /// The share of frames that the slow path was spared.
-    pub fast_path_share: Option<f64>,
-    /// What it cost the tester.
-    pub cost: Cost,
 }
 
 /// How long a frame may take through a device that is not overloaded: longer than a busy machine
@@ -238,7 +188,7 @@ impl WiredTestbed {
         setup: Setup,
     ) -> Result<WiredTestbed, BenchError> {
         let ends = Ends::open(&rig, clock, plan.pair, plan.generator)?;
-        Ok(WiredTestbed { rig, device, ends, clock, plan: plan.clone(), trials: vec![], setup })
+        Ok(WiredTestbed { rig, device, ends, clock, setup })
     }
 
     /// What it is called in results.
@@ -266,36 +216,12 @@ impl WiredTestbed {
     /// # Errors
     /// [`BenchError::Unfit`]: it does not do what the row says.
     pub fn prepare(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<(), BenchError> {
-        self.trials.clear();
         let WiredTestbed { rig, device, ends, clock, .. } = self;
         device.wake();
         let mut side = Side { device: device.as_mut(), clock: *clock };
         let prepared = ends.prepare(rig, &mut side, job, frame);
         device.rest();
         prepared
-    }
-
-    /// Makes it ready as [`prepare`](Self::prepare) does. If it forwards, and loses frames before it
-    /// is measured, there is no row of this size: that is noted, and `false`.
-    ///
-    /// # Errors
-    /// As of `prepare`, of a device that does not forward at all.
-    pub(super) fn is_ready(
-        &mut self,
-        job: &Job<'_>,
-        frame: FrameLen,
-        progress: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<bool, BenchError> {
-        let why = match self.prepare(job, frame) {
-            Ok(()) => return Ok(true),
-            Err(BenchError::Unfit(_, unfit)) if unfit.forwards() => unfit,
-            Err(error) => return Err(error),
-        };
-        let why = format!("{} byte: {why}", frame.l2());
-        progress(Progress::Omitted(&Setup { omitted: Some(why.clone()), ..self.setup.clone() }));
-        let before = self.setup.omitted.take().map(|before| before + "; ");
-        self.setup.omitted = Some(before.unwrap_or_default() + &why);
-        Ok(false)
     }
 
     /// Runs a trial.
@@ -317,89 +243,11 @@ impl WiredTestbed {
         device.rest();
         let full = rig.full() - full;
         ran.judge(|counts, _| counts.tester_rx_drop += full);
-        let kind = if rate.is_some() { kind::SEARCH } else { kind::HIGHEST };
-        self.trials.push(ran.record(kind, rate));
         let received = ran.trial.counts.received;
         let fast_path_share = fast
             .zip(device.fast_path())
             .and_then(|(before, after)| share(after.saturating_sub(before), received));
         Ok(Turn { ran, fast_path_share, cost })
-    }
-
-    /// A trial at the highest load the tester can offer: once more, a few times at most, if it says
-    /// nothing.
-    ///
-    /// # Errors
-    /// As of [`trial`](Self::trial).
-    pub fn highest(&mut self) -> Result<Turn, BenchError> {
-        let mut repeats = 0;
-        loop {
-            let turn = self.trial(None, self.plan.duration)?;
-            if !is_repeated(&turn.ran.trial, repeats) {
-                return Ok(turn);
-            }
-            repeats += 1;
-        }
-    }
-
-    /// The row of a trial at the highest load.
-    pub fn row(
-        &self,
-        job: &Job<'_>,
-        frame: FrameLen,
-        turn: &Turn,
-        alone: &Alone,
-        met: Option<Met>,
-    ) -> Row {
-        let [generator, receiver] = self.ends.names(&turn.cost);
-        let mut row = Measured {
-            device: self.name().to_string(),
-            mode: job.configuration.mode,
-            configuration: job.configuration.name.to_string(),
-            frame,
-            cores: if job.plan.pair.is_some() { 2 } else { 1 },
-            trial: turn.ran.trial,
-            router_time: Some(turn.ran.worked),
-            fast_path_share: turn.fast_path_share,
-            wire: None,
-            met,
-            tester: Some(alone.rate),
-            latency: turn.ran.latency.clone(),
-            trials: alone.trials.iter().chain(&self.trials).cloned().collect(),
-            medium: Medium {
-                wire: "veth".to_string(),
-                generator,
-                receiver,
-                placement: self.rig.placement(),
-            },
-            environment: job.environment.clone(),
-        }
-        .row();
-        let remarks = [row.remark.take(), self.device.unfair().map(str::to_string)];
-        let remarks: Vec<String> = remarks.into_iter().flatten().collect();
-        row.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
-        row
-    }
-
-    /// What is said of it in the result, now that it has been measured.
-    pub fn finish(mut self) -> Setup {
-        self.setup.witness = self.device.witness();
-        self.setup
-    }
-}
-
-/// A set-up with nothing done yet.
-pub(super) fn no_setup(device: &str, configuration: &Configuration) -> Setup {
-    Setup {
-        device: device.to_string(),
-        mode: configuration.mode,
-        configuration: configuration.name.to_string(),
-        cables: Vec::new(),
-        commands: Vec::new(),
-        witness: Vec::new(),
-        remarks: Vec::new(),
-        omitted: None,
-        ping: None,
     }
 }
 
@@ -433,19 +281,6 @@ impl Behind for Side<'_> {
     }
 }
 
-/// What the tester can do by itself with frames of one size, and the trials that say so.
-pub struct Alone {
-    rate: PacketRate,
-    trials: Vec<TrialRecord>,
-}
-
-impl Alone {
-    /// Its rate; what it did with a device it can do alone, however busy the machine was meanwhile.
-    fn at_least(&self, rate: PacketRate) -> PacketRate {
-        PacketRate(self.rate.0.max(rate.0))
-    }
-}
-
 /// What the tester can do by itself, found when it is asked for and kept.
 #[derive(Default)]
 pub struct Limits {
@@ -466,73 +301,60 @@ impl Limits {
 }
 
 fn alone(job: &Job<'_>, frame: FrameLen) -> Result<Alone, BenchError> {
-    let mut stand = WiredTestbed::patched(job)?;
-    stand.prepare(job, frame)?;
-    let mut alone = Alone { rate: PacketRate(0.0), trials: vec![] };
-    // What it did once it can do, however busy the machine was the other times. A veth that was just
-    // switched on may carry nothing in trials that are over in milliseconds: that is not what it can do.
-    let (mut carried, mut tries) = (0, 0);
-    while carried < 3 && tries < 30 {
-        let ran = stand.trial(None, job.plan.short())?.ran;
+    let mut patched = WiredTestbed::patched(job)?;
+    patched.prepare(job, frame)?;
+    let mut alone = Alone::default();
+    // A veth that was just switched on may carry nothing in trials that are over in milliseconds: that is
+    // not what it can do.
+    let mut carried = 0;
+    while carried < 3 && alone.trials.len() < 30 {
+        let ran = WiredTestbed::trial(&mut patched, None, job.plan.short())?.ran;
         carried += u32::from(ran.trial.counts.received > 0);
-        tries += 1;
-        alone.rate = alone.at_least(ran.trial.forwarding_rate());
-        alone.trials.push(ran.record(kind::SELF_TEST, None));
+        alone.add(ran.trial.forwarding_rate(), ran.record(kind::SELF_TEST, None));
     }
     Ok(alone)
 }
 
-/// Measures all rows of one configuration of one device.
-///
-/// # Errors
-/// [`BenchError`].
-pub(super) fn measure(
-    kind: &Kind,
-    job: &Job<'_>,
-    limits: &mut Limits,
-    kept: &Kept,
-    progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<(), BenchError> {
-    let Some(mut stand) = set_up(kind, job, kept, progress)? else { return Ok(()) };
-    for &frame in &job.plan.sizes {
-        progress(Progress::Begin(stand.name(), job.configuration, frame));
-        let alone = limits.of(job, frame)?;
-        if !stand.is_ready(job, frame, progress)? {
-            continue;
-        }
-        let highest = stand.highest()?;
-        let rate = highest.ran.trial.forwarding_rate();
-        let rates = (rate, alone.at_least(rate));
-        let met = criterion::search(job.plan, rates, highest.ran.trial, |load, duration| {
-            Ok(stand.trial(Some(load), duration)?.ran.trial)
-        })?;
-        let row = stand.row(job, frame, &highest, alone, met);
-        kept.row(row.clone());
-        progress(Progress::Done(&row));
+impl Device for WiredTestbed {
+    fn name(&self) -> &'static str {
+        self.device.name()
     }
-    kept.setup(stand.finish());
-    Ok(())
-}
 
-/// A device's stand; none if it cannot do this row, which is noted then.
-///
-/// # Errors
-/// [`BenchError`].
-pub(super) fn set_up(
-    kind: &Kind,
-    job: &Job<'_>,
-    kept: &Kept,
-    progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Option<WiredTestbed>, BenchError> {
-    match WiredTestbed::new(kind, job) {
-        Ok(stand) => Ok(Some(stand)),
-        Err(Cannot::Failed(error)) => Err(error),
-        Err(Cannot::Omitted(reason)) => {
-            let omitted = Some(reason);
-            let setup = Setup { omitted, ..no_setup(kind.name(), job.configuration) };
-            progress(Progress::Omitted(&setup));
-            kept.setup(setup);
-            Ok(None)
-        }
+    fn ready(
+        &mut self,
+        job: &Job<'_>,
+        frame: FrameLen,
+        limits: &mut Limits,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Option<Alone>, BenchError> {
+        let alone = limits.of(job, frame)?.clone();
+        let why = match self.prepare(job, frame) {
+            Ok(()) => return Ok(Some(alone)),
+            Err(BenchError::Unfit(_, unfit)) if unfit.forwards() => unfit,
+            Err(error) => return Err(error),
+        };
+        let why = format!("{} byte: {why}", frame.l2());
+        progress(Progress::Omitted(&Setup { omitted: Some(why.clone()), ..self.setup.clone() }));
+        let before = self.setup.omitted.take().map(|before| before + "; ");
+        self.setup.omitted = Some(before.unwrap_or_default() + &why);
+        Ok(None)
+    }
+
+    fn trial(&mut self, load: Option<PacketRate>, duration: Duration) -> Result<Turn, BenchError> {
+        WiredTestbed::trial(self, load, duration)
+    }
+
+    fn unfair(&self) -> Option<&'static str> {
+        self.device.unfair()
+    }
+
+    fn medium(&self, cost: &Cost) -> Medium {
+        let [generator, receiver] = self.ends.names(cost);
+        Medium { wire: "veth".to_string(), generator, receiver, placement: self.rig.placement() }
+    }
+
+    fn finish(mut self: Box<Self>) -> Option<Setup> {
+        self.setup.witness = self.device.witness();
+        Some(self.setup)
     }
 }

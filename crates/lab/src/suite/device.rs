@@ -1,8 +1,9 @@
 //! The built-in router as a suite's device: made of a script, and made to forget.
 
+use crate::device;
 use config::Interpreter;
-use port::{Capabilities, Slab};
-use router::{MENUS, PortInfo, Router};
+use port::Slab;
+use router::{MENUS, Router};
 use wire::{MacAddr, Moment};
 
 /// What it is called in results.
@@ -10,7 +11,7 @@ pub(super) const DEVICE: &str = "wirespeed router";
 
 /// Its address on a port. (A kernel between veths is given the same ones.)
 pub(super) fn mac(port: usize) -> MacAddr {
-    MacAddr([0x02, 0, 0, 0, 0, port as u8 + 1])
+    device::port_mac(port + 1)
 }
 
 /// A router with `n` ports and this configuration.
@@ -18,20 +19,12 @@ pub(super) fn mac(port: usize) -> MacAddr {
 /// # Errors
 /// The script was refused: where, and why.
 pub(super) fn router(n: usize, slab: &Slab, script: &str) -> Result<Router, String> {
-    let max_frame = slab.slots().max_frame() as u16;
-    let infos = (1..=n).map(|i| PortInfo {
-        name: format!("ether{i}"),
-        mac: mac(i - 1),
-        capabilities: Capabilities { max_frame, ..Capabilities::default() },
-    });
-    let mut router = Router::new(infos.collect(), slab);
-    let mut console = Interpreter::new(MENUS.to_vec());
-    *console.tree_mut() = router.factory_tree();
+    let mut router = device::router(n, slab);
     let refused = |error: config::Error| {
         format!("the configuration, line {} column {}: {error}", error.at.line, error.at.column)
     };
-    console.run(script, &router.status(Moment::ZERO)).map_err(refused)?;
-    let configured = router.configure(console.tree(), Moment::ZERO);
+    let tree = device::typed(&mut router, script).map_err(refused)?;
+    let configured = router.configure(&tree, Moment::ZERO);
     configured.map_err(|error| format!("the configuration: {error}"))?;
     Ok(router)
 }

@@ -5,7 +5,7 @@
 use super::plan::stream::above_the_wire;
 use super::plan::{Need, Plan, Traffic};
 use super::run::Device;
-use super::wired;
+use crate::interfaces;
 use crate::jumbo;
 use crate::linux::veth::inside;
 use crate::real::open;
@@ -70,7 +70,7 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
     if let Some(why) = hosts.filter_map(Result::err).next() {
         return impossible(why);
     }
-    let speed = wired::speed(&external.ports)?;
+    let speed = interfaces::speed(&external.ports)?;
     match (link, speed) {
         (Some(link), Some(speed)) if link.0 > speed.0 => {
             let names: Vec<&str> =

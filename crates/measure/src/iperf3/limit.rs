@@ -10,7 +10,7 @@
 
 use super::{DIRECT, Results, Row, Setting};
 use crate::Limit;
-use crate::self_test::HEADROOM;
+use crate::result::HEADROOM;
 
 /// So much of what the wire carries is wire speed: hosts that share it begin and end apart.
 const WIRE_SPEED: f64 = 0.99;

@@ -128,28 +128,6 @@ impl Goal {
         format!("throughput[{preset} {trial}s/{sum}s {loss}% exceed {exceed}%]")
     }
 
-    /// What the goal of such a [`name`](Self::name) asks of a load; none of other names.
-    pub fn criterion_named(name: &str) -> Option<Criterion> {
-        let inside = name.strip_prefix("throughput[")?.strip_suffix("%]")?;
-        let (rest, exceed) = inside.rsplit_once("% exceed ")?;
-        let (rest, loss) = rest.rsplit_once(' ')?;
-        let (_, times) = rest.rsplit_once(' ')?;
-        let (trial, sum) = times.split_once('/')?;
-        let seconds = |text: &str| text.strip_suffix('s')?.parse::<f64>().ok();
-        // The way back of what the name rounds.
-        let ratio = |percent: &str| Some((percent.parse::<f64>().ok()? * 1e7).round() / 1e9);
-        let criterion = Criterion {
-            loss_ratio: ratio(loss)?,
-            exceed_ratio: ratio(exceed)?,
-            trial: seconds(trial)?,
-            sum: seconds(sum)?,
-        };
-        let Criterion { loss_ratio, exceed_ratio, trial, sum } = criterion;
-        let is_ratio = |ratio: f64| (0.0..1.0).contains(&ratio);
-        let can_be = is_ratio(loss_ratio) && is_ratio(exceed_ratio) && trial > 0.0 && trial <= sum;
-        can_be.then_some(criterion)
-    }
-
     /// The same with final trials of this length, their sum in proportion, and none longer before them.
     #[must_use]
     pub fn lasting(self, trial: Duration) -> Goal {
@@ -233,24 +211,6 @@ mod tests {
         assert_eq!(names, expected);
         assert_eq!(Goal::preset("csit-pdr"), Some(Goal::csit_pdr()));
         assert_eq!(Goal::preset("ndr"), None, "never a bare NDR");
-    }
-
-    #[test]
-    fn criteria_by_their_names() {
-        let odd = Goal { preset: "7 of 1000, once".into(), loss_ratio: 0.007, ..Goal::csit_pdr() };
-        for goal in Goal::presets().into_iter().chain([odd]) {
-            assert_eq!(Goal::criterion_named(&goal.name()), Some(goal.criterion()));
-        }
-        for name in [
-            "throughput[rfc2544 60s 0 loss]",
-            "throughput[mikrotik 10s 0.01 % loss]",
-            "upper bound throughput[mikrotik 10s/10s 0.01% exceed 0%]",
-            "throughput[mikrotik 10s/1s 0.01% exceed 0%]",
-            "throughput[mikrotik 10s/10s 100% exceed 0%]",
-            "throughput[mikrotik 0s/NaNs 0% exceed 0%]",
-        ] {
-            assert_eq!(Goal::criterion_named(name), None, "{name}");
-        }
     }
 
     #[test]

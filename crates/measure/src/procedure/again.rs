@@ -16,7 +16,7 @@
 use super::frame_loss::LossPoint;
 use super::throughput::{Bisection, Throughput, below, bisection};
 use super::{Run, Stop};
-use crate::search::Bound;
+use crate::procedure::bisect::Bound;
 use crate::trial::Outcome;
 use std::fmt;
 use wire::PacketRate;

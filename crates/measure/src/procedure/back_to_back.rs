@@ -18,7 +18,7 @@ use super::bisect::{Bisect, Step};
 use super::spread::Spread;
 use super::throughput::answer;
 use super::{Run, Stop, TrialInput};
-use crate::search::Bound;
+use crate::procedure::bisect::Bound;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use wire::PacketRate;

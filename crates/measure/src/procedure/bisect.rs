@@ -13,7 +13,18 @@
 //! Never knows what a value means. A device that passes above a value it fails at is searched as
 //! if it did not: the result is *a* boundary, not all of them.
 
-use crate::search::Bound;
+/// What kept a search from a higher value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The highest passed.
+    Highest,
+    /// The device failed at the next value above.
+    Loss,
+    /// The tester could not do the next one above.
+    Tester,
+    /// No more trials were allowed before the ends were close enough.
+    TrialsSpent,
+}
 
 /// Where and how closely to search.
 #[derive(Clone, Copy, Debug, PartialEq)]

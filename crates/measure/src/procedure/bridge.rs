@@ -21,7 +21,7 @@ use super::bisect::{Bisect, Step};
 use super::throughput::answer;
 use super::{Run, Stop, TrialInput, TrialOutput};
 use crate::procedure::bisect::Answer;
-use crate::search::Bound;
+use crate::procedure::bisect::Bound;
 use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

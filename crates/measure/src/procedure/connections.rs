@@ -21,7 +21,7 @@ use super::bisect::{Answer, Bisect, Step};
 use super::spread::Spread;
 use super::throughput::answer;
 use super::{Run, Stop, TrialInput};
-use crate::search::Bound;
+use crate::procedure::bisect::Bound;
 use wire::PacketRate;
 
 /// What is to be measured of establishing.

@@ -12,7 +12,7 @@ use super::throughput::{Bisection, bisection, goals};
 use super::variation::{DelayVariation, variation};
 use super::*;
 use crate::mlrsearch::{Goal, MlrSearch};
-use crate::search::Bound;
+use crate::procedure::bisect::Bound;
 use crate::tcp::Transactions;
 use crate::trial::{Counts, Reason};
 use proptest::prelude::*;

@@ -13,7 +13,7 @@
 use super::bisect::{Answer, Bisect, Step};
 use super::{Run, Stop, TrialOutput, seconds};
 use crate::mlrsearch::{BadSearch, Ended, MlrSearch};
-use crate::search::Bound;
+use crate::procedure::bisect::Bound;
 use crate::trial::{Outcome, Trial};
 use std::time::Duration;
 use wire::PacketRate;

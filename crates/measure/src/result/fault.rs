@@ -6,8 +6,8 @@
 //!
 //! What is derived of a trial is not derived a second time here.
 
+use super::HEADROOM;
 use super::{Limit, Ping, Results, Row, Verdict};
-use crate::self_test::HEADROOM;
 use std::fmt;
 use wire::{FrameLen, PacketRate};
 

@@ -135,16 +135,6 @@ impl SuiteResults {
         self.cycle(size).max_frames(BitRate::mbps(self.wire_mbps))
     }
 
-    /// The same as far as the wires of those who receive carry it: of many who send to one it is all of
-    /// them together that fill its wire.
-    pub fn carried_rate(&self, size: Size<'_>) -> PacketRate {
-        let PacketRate(wire) = self.wire_rate(size);
-        match self.destinations {
-            Some(1) => PacketRate(wire / f64::from(self.senders.max(1))),
-            _ => PacketRate(wire),
-        }
-    }
-
     /// A rate of frames of a size in 10⁶ bit/s of L2, FCS included.
     pub fn l2_mbps(&self, rate: f64, size: Size<'_>) -> f64 {
         self.cycle(size).l2(PacketRate(rate)).as_mbps()

@@ -17,7 +17,7 @@ use super::plan::{End, Modifier, Need, Plan, Rule, Traffic};
 use crate::bench::BenchError;
 use crate::bench::commands::{Commands, ask};
 use crate::bench::firewall::Firewall;
-use crate::bench::linux::bridge;
+use crate::bench::linux::{bridge, route};
 use crate::bench::veth::{DEVICE_ENDS, Rig};
 use crate::clock::Clock;
 use crate::linux::netlink::Connections;
@@ -108,7 +108,12 @@ impl Kernel {
             let (connections, _limit) = (None, None);
             return Ok(Kernel { commands: commands.ran, connections, bridged: true, _limit });
         }
-        route(&mut commands, plan)?;
+        route(&mut commands, plan.ends.map(|end| (end.device, end.network.len())))?;
+        if let Traffic::Networks { .. } = plan.traffic {
+            for (end, at) in plan.ends.iter().zip(DEVICE_ENDS) {
+                networks(&mut commands, end, at)?;
+            }
+        }
         let more: Vec<String> = rules.iter().map(words).collect();
         if let Some(said) = firewall.filter(&mut commands, &more)? {
             // Without, the same packets take the longer way, and the result says so.
@@ -164,22 +169,6 @@ impl Kernel {
         };
         timed().map_err(|unavailable: Unavailable| unavailable.to_string())
     }
-}
-
-fn route(commands: &mut Commands<'_>, plan: &Plan) -> Result<(), Cannot> {
-    commands.run("sysctl -qw net.ipv4.ip_forward=1")?;
-    commands.run("sysctl -qw net.ipv4.conf.all.rp_filter=0")?;
-    for (end, at) in plan.ends.iter().zip(DEVICE_ENDS) {
-        commands.run(&format!("sysctl -qw net.ipv4.conf.{at}.rp_filter=0"))?;
-        let address = Ipv4Addr::from(end.device);
-        commands.run(&format!("ip address add {address}/{} dev {at}", end.network.len()))?;
-    }
-    if let Traffic::Networks { .. } = plan.traffic {
-        for (end, at) in plan.ends.iter().zip(DEVICE_ENDS) {
-            networks(commands, end, at)?;
-        }
-    }
-    Ok(())
 }
 
 /// The networks behind a router in another's network (RFC 2544 §12).

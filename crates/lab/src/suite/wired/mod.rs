@@ -23,8 +23,6 @@ mod test_ports;
 // How the device forgets.
 mod clearing;
 
-pub use test_ports::speed;
-
 use super::bench::Testbed;
 use super::drive::Drive;
 use super::linux::{self, Kernel};

@@ -1,0 +1,197 @@
+//! The plan of a performance table: `plans/performance-table.toml`, which is built in.
+//!
+//! ```text
+//!  plan ─► quick? by turns? ─► Asked: devices, place, rows, sizes, lengths ─► options say what is other
+//! ```
+//!
+//! A key that nothing reads is refused. Missing: **rows of one's own**: which there are is
+//! [`configuration`](crate::configuration)'s.
+
+use super::Kind;
+use crate::configuration;
+use measure::Mode;
+use measure::template::FRAME_LENGTHS;
+use serde::Deserialize;
+use std::time::Duration;
+use wire::FrameLen;
+
+/// The plan that is run where none is named.
+pub const BUILT_IN: &str = include_str!("../../../../plans/performance-table.toml");
+
+/// Where the built-in router is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// On two cores if there are two, else as `OwnTime`.
+    Any,
+    /// Tester and router on a core each, in real time.
+    TwoCores,
+    /// Fed from memory on one core: only its own time counts.
+    OwnTime,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    #[serde(rename = "name")]
+    _name: String,
+    devices: Vec<String>,
+    place: Place,
+    #[serde(flatten)]
+    whole: Part,
+    quick: Option<Part>,
+    compare: Compare,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Compare {
+    #[serde(flatten)]
+    whole: Part,
+    quick: Option<Part>,
+}
+
+/// What may be said again where it is other.
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Part {
+    frame_sizes: Option<Vec<u32>>,
+    modes: Option<Vec<Mode>>,
+    configurations: Option<Vec<String>>,
+    duration: Option<String>,
+    turns: Option<u32>,
+}
+
+impl Part {
+    /// The same, but for what another says.
+    fn but(self, other: Option<&Part>) -> Part {
+        let other = other.cloned().unwrap_or_default();
+        Part {
+            frame_sizes: other.frame_sizes.or(self.frame_sizes),
+            modes: other.modes.or(self.modes),
+            configurations: other.configurations.or(self.configurations),
+            duration: other.duration.or(self.duration),
+            turns: other.turns.or(self.turns),
+        }
+    }
+}
+
+/// What a plan asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// The devices.
+    pub devices: Vec<Kind>,
+    /// Where.
+    pub place: Place,
+    /// Lengths of frames.
+    pub sizes: Vec<FrameLen>,
+    /// Modes.
+    pub modes: Vec<Mode>,
+    /// Names of configurations.
+    pub configurations: Vec<&'static str>,
+    /// Of each trial at the highest load.
+    pub duration: Duration,
+    /// How many turns the devices take where they are compared.
+    pub turns: u32,
+}
+
+/// Reads a plan, `quick` or whole, of devices by turns or not.
+///
+/// # Errors
+/// What is wrong with it, in words; of what is no plan at all where.
+pub fn read(text: &str, quick: bool, by_turns: bool) -> Result<Asked, String> {
+    let file: File = toml::from_str(text).map_err(|error| error.to_string().trim().to_string())?;
+    let File { devices, place, whole, quick: short, compare, .. } = file;
+    let part = match by_turns {
+        false => whole.but(short.as_ref().filter(|_| quick)),
+        true => whole.but(Some(&compare.whole)).but(compare.quick.as_ref().filter(|_| quick)),
+    };
+    let (least, most) = FRAME_LENGTHS;
+    let size = |bytes: u32| match (least.l2()..=most.l2()).contains(&bytes) {
+        true => Ok(FrameLen::with_fcs(bytes)),
+        false => Err(format!("frames of {bytes} bytes: {} to {}", least.l2(), most.l2())),
+    };
+    let name = |name: &String| {
+        let names = configuration::names();
+        let known = names.iter().copied().find(|known| known == name);
+        known.ok_or_else(|| format!("{name:?}: the configurations are {}", names.join(", ")))
+    };
+    let lacks = |what: &str| format!("it lacks {what}");
+    let sizes =
+        part.frame_sizes.filter(|all| !all.is_empty()).ok_or_else(|| lacks("frame-sizes"))?;
+    let configurations = part.configurations.ok_or_else(|| lacks("configurations"))?;
+    let asked = Asked {
+        devices: devices.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
+        place,
+        sizes: sizes.into_iter().map(size).collect::<Result<_, _>>()?,
+        modes: part.modes.ok_or_else(|| lacks("modes"))?,
+        configurations: configurations.iter().map(name).collect::<Result<_, _>>()?,
+        duration: time(&part.duration.ok_or_else(|| lacks("a duration"))?)?,
+        turns: part.turns.unwrap_or(1),
+    };
+    match asked.devices.is_empty() || !(1..=1000).contains(&asked.turns) {
+        true => Err("at least one device, and 1 to 1000 turns".to_string()),
+        false => Ok(asked),
+    }
+}
+
+/// A time: `500ms`, `2s`, `1m`.
+///
+/// # Errors
+/// It is none, or none that a trial can last.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return Err("a time has a unit: 500ms, 2s, 1m".to_string()),
+    };
+    let seconds: f64 =
+        digits.parse().map_err(|_| "a time is a number and a unit: 500ms, 2s, 1m")?;
+    let seconds = seconds * unit;
+    // Shorter ones measure the clock; longer ones are a mistyped unit.
+    match (0.001..=3600.0).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err("a trial lasts 1ms to 60m".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_plan() {
+        for (quick, by_turns, n, ms, turns) in [
+            (false, false, 3, 1000, 1),
+            (true, false, 3, 200, 1),
+            (false, true, 3, 1000, 9),
+            (true, true, 1, 100, 6),
+        ] {
+            let asked = read(BUILT_IN, quick, by_turns).unwrap();
+            let is = (asked.sizes.len(), asked.duration.as_millis(), asked.turns);
+            assert_eq!(is, (n, ms, turns), "{quick} {by_turns}");
+            assert_eq!(asked.configurations.contains(&"bgp-table"), !(quick && by_turns));
+            assert_eq!((asked.devices, asked.place), (vec![Kind::Memory], Place::Any));
+        }
+        assert_eq!(read(BUILT_IN, false, false).unwrap().configurations, configuration::names());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (from, to, expected) in [
+            ("\"wirespeed\"]", "\"bsd\"]", "the devices are: wirespeed, linux"),
+            ("[64, 512", "[20, 512", "frames of 20 bytes: 64 to"),
+            ("\"1s\"", "\"1h\"", "a time has a unit"),
+            ("\"fasttrack\"", "\"nat\"", "\"nat\": the configurations are none"),
+            ("place =", "plaice =", "place"),
+            ("turns = 9", "turn = 9", "turn"),
+            ("turns = 9", "turns = 0", "1 to 1000 turns"),
+        ] {
+            let text = BUILT_IN.replacen(from, to, 1);
+            let error = read(&text, false, from.starts_with("turns")).unwrap_err();
+            assert!(error.contains(expected), "{to}: {error}");
+        }
+    }
+}

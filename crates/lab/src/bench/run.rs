@@ -1,0 +1,177 @@
+//! The run loop: every configuration, device and frame size, the devices by turns where they are
+//! compared.
+//!
+//! ```text
+//!  each by itself   linux: ready, highest load, search below it │ wirespeed: ready, highest, search
+//!  compared         turn 1: linux, wirespeed │ turn 2: wirespeed, linux │ turn 3: linux, wirespeed │ …
+//! ```
+//!
+//! By turns, whatever the machine does beside it does to all of them. Each device has veth pairs of its
+//! own, made alike, and only one is loaded at a time. The order changes with every turn, so that none is
+//! always the one after the other. The first device is what the others are compared with. What the
+//! numbers say, and which turns say nothing, is [`measure::compare`]'s.
+
+use super::device::{Alone, Cannot, Device, Job, Turn, no_setup, set_up};
+use super::wired::Limits;
+use super::{BenchError, Kept, Kind, Progress, criterion, is_disturbed, is_repeated};
+use measure::result::{Compared, Setup, kind};
+use measure::suite_result::TrialRecord;
+use measure::trial::Outcome;
+use measure::{Comparison, Measured, Row, Trial};
+use wire::{FrameLen, PacketRate};
+
+/// Measures one configuration of these devices, which take turns if there are several.
+///
+/// # Errors
+/// [`BenchError`].
+pub(super) fn measure(
+    kinds: &[Kind],
+    job: &Job<'_>,
+    limits: &mut Limits,
+    kept: &Kept,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), BenchError> {
+    let mut devices = Vec::new();
+    for kind in kinds {
+        match set_up(kind, job) {
+            Ok(device) => devices.push(device),
+            Err(Cannot::Failed(error)) => return Err(error),
+            Err(Cannot::Omitted(reason)) => {
+                let omitted = Some(reason);
+                let setup = Setup { omitted, ..no_setup(kind.name(), job.configuration) };
+                progress(Progress::Omitted(&setup));
+                kept.setup(setup);
+            }
+        }
+    }
+    for &frame in &job.plan.sizes {
+        let mut cells = Vec::new();
+        for (n, device) in devices.iter_mut().enumerate() {
+            progress(Progress::Begin(device.name(), job.configuration, frame));
+            if let Some(alone) = device.ready(job, frame, limits, progress)? {
+                let (turns, trials) = (Vec::new(), alone.trials.clone());
+                cells.push(Cell { n, device: device.as_mut(), alone, turns, trials });
+            }
+        }
+        for turn in 0..job.plan.turns.unwrap_or(1).max(1) {
+            let mut order: Vec<&mut Cell<'_>> = cells.iter_mut().collect();
+            if turn % 2 == 1 {
+                order.reverse();
+            }
+            order.into_iter().try_for_each(|cell| cell.highest(job))?;
+        }
+        compared(job, frame, &cells).into_iter().for_each(|compared| kept.compared(compared));
+        for cell in cells {
+            let row = cell.row(job, frame)?;
+            kept.row(row.clone());
+            progress(Progress::Done(&row));
+        }
+    }
+    devices.into_iter().filter_map(Device::finish).for_each(|setup| kept.setup(setup));
+    Ok(())
+}
+
+/// A device with frames of one size.
+struct Cell<'a> {
+    /// Its place among the devices.
+    n: usize,
+    device: &'a mut dyn Device,
+    alone: Alone,
+    /// At the highest load.
+    turns: Vec<Turn>,
+    /// All of them, the tester's own before the others.
+    trials: Vec<TrialRecord>,
+}
+
+impl Cell<'_> {
+    /// A trial at the highest load the tester can offer: once more, a few times at most, if it says
+    /// nothing.
+    fn highest(&mut self, job: &Job<'_>) -> Result<(), BenchError> {
+        let mut repeats = 0;
+        loop {
+            let turn = self.device.trial(None, job.plan.duration)?;
+            self.trials.push(turn.ran.record(kind::HIGHEST, None));
+            if !is_repeated(&turn.ran.trial, repeats) {
+                self.turns.push(turn);
+                return Ok(());
+            }
+            repeats += 1;
+        }
+    }
+
+    /// The turn that stands for all: a sound one if there is one, that in the middle.
+    fn middle(&mut self) -> Turn {
+        let sound = |turn: &Turn| !matches!(turn.ran.trial.outcome, Outcome::Invalid(_));
+        self.turns.sort_by(|a, b| rate(a).0.total_cmp(&rate(b).0));
+        self.turns.sort_by_key(|turn| !sound(turn));
+        let n = match self.turns.iter().filter(|turn| sound(turn)).count() {
+            0 => self.turns.len(),
+            n => n,
+        };
+        self.turns.swap_remove((n - 1) / 2)
+    }
+
+    fn row(mut self, job: &Job<'_>, frame: FrameLen) -> Result<Row, BenchError> {
+        let turn = self.middle();
+        let Cell { device, alone, mut trials, .. } = self;
+        let (highest, rate) = (turn.ran.trial, rate(&turn));
+        // A search begins at the rate at the highest load: of a machine that is busy there is none.
+        let searched = job.plan.turns.is_none() && device.takes_loads() && !is_disturbed(&highest);
+        let rates = (rate, alone.at_least(rate));
+        let met = match searched {
+            false => None,
+            true => criterion::search(job.plan, rates, highest, |load, duration| {
+                let ran = device.trial(Some(load), duration)?.ran;
+                trials.push(ran.record(kind::SEARCH, Some(load)));
+                Ok(ran.trial)
+            })?,
+        };
+        let mut row = Measured {
+            device: device.name().to_string(),
+            mode: job.configuration.mode,
+            configuration: job.configuration.name.to_string(),
+            frame,
+            cores: if job.plan.pair.is_some() { 2 } else { 1 },
+            trial: highest,
+            router_time: device.tells_time().then_some(turn.ran.worked),
+            fast_path_share: turn.fast_path_share,
+            wire: device.wire(),
+            met,
+            tester: if device.is_tester() { Some(rate) } else { alone.rate },
+            latency: turn.ran.latency,
+            trials,
+            medium: device.medium(&turn.cost),
+            environment: job.environment.clone(),
+        }
+        .row();
+        let remarks: Vec<String> = row.remark.take().into_iter().chain(device.remark()).collect();
+        row.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
+        Ok(row)
+    }
+}
+
+/// Frames per second; none of a trial that says nothing.
+fn rate(turn: &Turn) -> PacketRate {
+    turn.ran.trial.forwarding_rate()
+}
+
+/// Each device beside the first, where that has a part in it; what one cannot help is no verdict on the
+/// other.
+fn compared(job: &Job<'_>, frame: FrameLen, cells: &[Cell<'_>]) -> Vec<Compared> {
+    let Some((base, others)) = cells.split_first().filter(|(base, _)| base.n == 0) else {
+        return vec![];
+    };
+    fn trials<'a>(cell: &'a Cell<'_>) -> impl Iterator<Item = &'a Trial> {
+        cell.turns.iter().map(|turn| &turn.ran.trial)
+    }
+    let fair = |cell: &&Cell<'_>| cell.device.unfair().is_none() && base.device.unfair().is_none();
+    let compared = others.iter().filter(fair).map(|cell| Compared {
+        mode: job.configuration.mode,
+        configuration: job.configuration.name.to_string(),
+        frame_size: frame.l2(),
+        base: base.device.name().to_string(),
+        device: cell.device.name().to_string(),
+        comparison: Comparison::of_trials(trials(base).zip(trials(cell))),
+    });
+    compared.collect()
+}
