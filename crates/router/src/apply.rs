@@ -31,7 +31,7 @@ use crate::ip::{arp, dhcp, discovery, dns};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd, pool};
 use crate::parts::{InterfaceCounts, Trouble};
-use crate::program::Program;
+use crate::program::{Interface, Program};
 use crate::router::Router;
 use crate::system::ntp;
 use config::Tree;
@@ -229,6 +229,8 @@ impl Router {
             for orphan in self.v6.neighbours.retain(|own, _| change.program.runs(own.interface)) {
                 self.discard_frame(orphan.frame, Discard::NeighbourUnreachable);
             }
+            let timeout = |own: &Interface| own.arp_timeout.map(|timeout| (own.id, timeout));
+            self.v4.neighbours.timeouts = program.interfaces.iter().filter_map(timeout).collect();
             let running = change.program.interfaces.iter().map(|interface| interface.running);
             self.v4.routes.set_running(running.collect());
         }

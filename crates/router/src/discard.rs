@@ -144,7 +144,7 @@ reasons! {
     ReassemblyFull = "reassembly-full",
     /// A bridge's frame, longer than the out-interface's link takes.
     TooLong = "too-long",
-    /// The neighbour did not answer ARP, or neighbour discovery.
+    /// The neighbour did not answer ARP, or neighbour discovery, or may not be asked (`arp=reply-only`).
     NeighbourUnreachable = "neighbour-unreachable",
     /// Too many packets wait for the neighbour's answer.
     NeighbourQueueFull = "neighbour-queue-full",

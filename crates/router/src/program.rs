@@ -33,6 +33,7 @@ use crate::interface::vlan::Vlans;
 use crate::interface::vrrp::Vrrp;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::{Address, OwnSources};
+use crate::ip::arp;
 use crate::ip::dhcp::{self, client::Leased};
 use crate::ip::dns;
 use crate::ip::gateway::{Gateway, Gateways};
@@ -49,6 +50,7 @@ use config::{Item, Tree, Value};
 use port::{Capabilities, Offloads};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::vlan::Tag;
 use wire::{FiveTuple, MacAddr, Moment};
 
@@ -187,6 +189,10 @@ pub struct Interface {
     pub fast_tx: bool,
     /// What is left to do to a frame, and its port does.
     pub offload: Offloads,
+    /// What it does with ARP.
+    pub arp: arp::Mode,
+    /// How long an answer to ARP is believed, if not as long as on others.
+    pub arp_timeout: Option<Duration>,
 }
 
 impl Interface {
@@ -208,6 +214,8 @@ impl Interface {
             fast_rx: false,
             fast_tx: false,
             offload: Offloads::NONE,
+            arp: arp::Mode::default(),
+            arp_timeout: None,
         }
     }
 }
@@ -263,6 +271,8 @@ pub struct Program {
     pub v6: ipv6::Meant,
     /// The router's own addresses.
     pub addresses: Vec<Address>,
+    /// Addresses of others that are answered for on an interface: `/ip arp published`, in order.
+    pub(crate) published: Arc<[(InterfaceId, u32)]>,
     /// What may be one of them, or of their broadcasts.
     pub(crate) own_sources: OwnSources,
     /// What DHCP clients were given, when this was compiled.
@@ -370,6 +380,7 @@ impl Program {
             port_queues: Arc::default(),
             v6: ipv6::Meant::default(),
             addresses: Vec::new(),
+            published: Arc::default(),
             own_sources: OwnSources::of(&[]),
             settings: Settings::read(&tree),
             connection_settings: connection::Settings::read(&tree),

@@ -1,6 +1,7 @@
 //! What is left when all boxes of IP are passed: recording the recipe, waiting in a queue, finding
 //! the neighbour.
 
+use super::timers::nobody_there;
 use super::wait::Cost;
 use super::{ip_out, link_out, tunnel};
 use crate::discard::Discard;
@@ -391,6 +392,10 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
     }
     if hop.address >> 28 == 0xe || hop.address == u32::MAX {
         return to_group(r, now, hop, waiting);
+    }
+    let known = |r: &Router| r.v4.neighbours.find(hop.interface, hop.address).is_some();
+    if !r.program.interface(hop.interface).arp.learns() && !known(r) {
+        return nobody_there(r, now, waiting);
     }
     match r.v4.neighbours.want(now, hop.interface, hop.address) {
         Want::Ready(id) => {

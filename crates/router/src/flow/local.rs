@@ -152,6 +152,10 @@ fn local_out_as(r: &mut Router, now: Moment, frame: Frame, bound: InterfaceId, v
 /// ARP, which is part of the router itself.
 pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     let (interface, vrf) = (p.in_interface, r.program.vrfs.of(p.in_interface));
+    let mode = r.program.interface(interface).arp;
+    if mode == arp::Mode::Disabled {
+        return r.consume(p);
+    }
     let l3 = usize::from(p.layers.l3);
     let message = match Arp::new(&r.io.slab.bytes(&p.frame)[l3..]) {
         Ok(arp) => arp.message(),
@@ -170,7 +174,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         && !r.program.is_local_in(vrf, message.sender_ip)
         && !super::is_own_source(r, message.sender_ip, vrf)
         && r.is_neighbour(interface, message.sender_ip);
-    if sender_known {
+    if sender_known && mode.learns() {
         let ip = message.sender_ip;
         let (_, waiting) = r.v4.neighbours.learn(now, interface, ip, message.sender_mac, for_us);
         for frame in waiting {
@@ -183,7 +187,12 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     }
     let asked = match for_us {
         true => Some(interface),
-        false => vrrp::owner_of(r, interface, message.target_ip),
+        false => vrrp::owner_of(r, interface, message.target_ip)
+            .filter(|&own| r.program.interface(own).arp.answers())
+            .or_else(|| {
+                let proxied = arp::is_proxied(&r.program, &r.v4.routes, interface, &message);
+                proxied.then_some(interface)
+            }),
     };
     if let (Some(interface), Operation::Request) = (asked, message.operation) {
         let mac = r.program.interface(interface).mac;

@@ -5,6 +5,7 @@ use super::local::refuse;
 use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
+use crate::ip::neighbour::Waiting;
 use crate::ip::{dhcp, discovery, dns, icmp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd};
@@ -141,15 +142,20 @@ fn neighbours(r: &mut Router, now: Moment) {
         r.send_arp_request(now, request);
     }
     for waiting in due.failed {
-        match layers::network(r.io.slab.bytes(&waiting.frame)) {
-            Ok(layers) if waiting.in_interface.is_some() => {
-                let p = r.packet(waiting.frame, layers, waiting.in_interface);
-                refuse(r, now, p, Discard::NeighbourUnreachable, icmp::Error::HOST_UNREACHABLE);
-            }
-            _ => {
-                r.own_frame_failed(now, &waiting.frame);
-                r.discard_frame(waiting.frame, Discard::NeighbourUnreachable);
-            }
+        nobody_there(r, now, waiting);
+    }
+}
+
+/// A neighbour does not answer, or may not be asked: whoever sent the frame is told (RFC 1812 §5.2.7.1).
+pub(super) fn nobody_there(r: &mut Router, now: Moment, waiting: Waiting) {
+    match layers::network(r.io.slab.bytes(&waiting.frame)) {
+        Ok(layers) if waiting.in_interface.is_some() => {
+            let p = r.packet(waiting.frame, layers, waiting.in_interface);
+            refuse(r, now, p, Discard::NeighbourUnreachable, icmp::Error::HOST_UNREACHABLE);
+        }
+        _ => {
+            r.own_frame_failed(now, &waiting.frame);
+            r.discard_frame(waiting.frame, Discard::NeighbourUnreachable);
         }
     }
 }

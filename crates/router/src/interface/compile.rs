@@ -12,15 +12,16 @@ use super::menu::ETHERNET;
 use super::ppp::aaa::Aaa;
 use super::pppoe::menu::CLIENT;
 use super::pppoe::{Pppoe, Session, SessionAt, Sessions};
+use super::tunnel::menu::EOIP;
 use super::tunnel::{self, Carries, Tunnel, Tunnels};
-use super::vlan::{self, VLAN, Vlans};
+use super::vlan::{self, VLAN};
 use super::vrrp::Vrrp;
 use super::vrrp::menu::VRRP;
 use super::{InterfaceId, InterfaceKind, Link, Names};
+use crate::ip::arp;
 use crate::program::{BridgeAt, Interface, Kind, PortInfo, WayOut};
 use crate::queue::interface::is_hardware;
 use config::{Item, ItemId, Read, Tree, Value};
-use port::Offloads;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use wire::MacAddr;
@@ -115,13 +116,10 @@ impl Interfaces {
                 configured_mtu: mtu,
                 enabled,
                 running: enabled && links[at].running,
-                bridge: None,
-                vlans: Vlans::default(),
-                aliases: Vec::new(),
-                bond: None,
                 fast_rx: ports[at].capabilities.fast_path_rx,
                 fast_tx: ports[at].capabilities.fast_path_tx && is_hardware(tree, item.name()),
                 offload: ports[at].capabilities.offload,
+                ..Interface::none()
             });
         }
         let mut names = Names::default();
@@ -171,6 +169,7 @@ impl Interfaces {
         };
         let (pppoe, l2tp) = (Pppoe::read(tree, below), L2tp::read(tree));
         let sessions = put_sessions(tree, open, ids, (&pppoe, &l2tp), &mut by_id);
+        put_arp(tree, &names, &mut by_id);
         let port = |interface: &Interface| match interface.kind {
             Kind::Ethernet { port } if interface.running => port as u16,
             _ => u16::MAX,
@@ -329,6 +328,22 @@ fn put_bonds(
     bonds
 }
 
+/// What the interfaces that carry Ethernet frames do with ARP.
+fn put_arp(tree: &Tree, names: &Names, by_id: &mut [Interface]) {
+    for item in [&ETHERNET, &VLAN, &BRIDGE, &BONDING, &EOIP, &VRRP]
+        .into_iter()
+        .flat_map(|menu| tree.read(menu))
+    {
+        let Some(id) = names.find(item.name()) else { continue };
+        let interface = &mut by_id[id.index()];
+        interface.arp = arp::Mode::read(&item);
+        interface.arp_timeout = match *item.value("arp-timeout") {
+            Value::Time(time) => Some(time),
+            _ => None,
+        };
+    }
+}
+
 /// Nothing is behind them.
 fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Interface]) {
     for item in tree.read(&ABSENT) {
@@ -442,15 +457,11 @@ fn put_tunnels(
                 configured_mtu: mtu,
                 enabled,
                 running: at.is_some() && up.contains(&id),
-                bridge: None,
-                vlans: Vlans::default(),
-                aliases: Vec::new(),
-                bond: None,
                 // Its packets may come by any port.
                 fast_rx: tunnel.allows_fast_path
                     && ports.iter().all(|port| port.capabilities.fast_path_rx),
                 fast_tx: tunnel.allows_fast_path,
-                offload: Offloads::NONE,
+                ..Interface::none()
             };
         }
     }
@@ -485,13 +496,9 @@ fn put_vlan(by_id: &mut [Interface], id: InterfaceId, on: InterfaceId, item: &Re
         configured_mtu: mtu,
         enabled,
         running: enabled && lower.running,
-        bridge: None,
-        vlans: Vlans::default(),
-        aliases: Vec::new(),
-        bond: None,
         fast_rx: lower.fast_rx,
         fast_tx: lower.fast_tx,
-        offload: Offloads::NONE,
+        ..Interface::none()
     };
 }
 
@@ -542,12 +549,8 @@ fn put_bridge(by_id: &mut [Interface], bridge: &Bridge, name: String) {
         configured_mtu: mtu,
         enabled: true,
         running,
-        bridge: None,
-        vlans: Vlans::default(),
-        aliases: Vec::new(),
-        bond: None,
         fast_rx: true,
         fast_tx: true,
-        offload: Offloads::NONE,
+        ..Interface::none()
     };
 }

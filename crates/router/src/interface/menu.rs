@@ -78,8 +78,8 @@ pub const ETHERNET: Menu = Menu {
             Type::Number(0, 65535),
             "The longest frame less its header: the wire's, or as typed, which changes no wire.",
         ),
-        Property::only("arp", &ARP, &["enabled"], "ARP is always enabled"),
-        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        ARP_MODE,
+        ARP_TIMEOUT,
         Property::only(
             "disable-running-check",
             &Type::Bool,
@@ -141,10 +141,16 @@ const fn hardware(
     Property::only(name, kind, built, remark).default("")
 }
 
-/// Who answers whose ARP requests.
-pub(crate) const ARP: Type =
+/// What an interface does with ARP: [`Mode`](crate::ip::arp::Mode).
+pub(crate) const ARP_MODE: Property =
+    Property::new("arp", ARP, "Whether neighbours are asked and learnt, and for whom is answered.")
+        .default("enabled");
+pub(crate) const ARP_TIMEOUT: Property =
+    Property::new("arp-timeout", AUTO_TIME, "How long an answer is believed; auto: /ip settings.")
+        .default("auto");
+const ARP: Type =
     Type::Enum(&["disabled", "enabled", "local-proxy-arp", "proxy-arp", "reply-only"]);
-pub(crate) const AUTO_TIME: Type = Type::Or(&["auto"], &Type::Time);
+const AUTO_TIME: Type = Type::Or(&["auto"], &Type::Time);
 const NONE_TIME: Type = Type::Or(&["none"], &Type::Time);
 const LOOP_PROTECT: Type = Type::Enum(&["default", "off", "on"]);
 const FLOW_CONTROL: Type = Type::Enum(&["auto", "off", "on"]);

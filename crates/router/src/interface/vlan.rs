@@ -9,13 +9,13 @@
 //! `use-service-tag=yes`), has its MAC address and runs when it does. A VLAN on a port takes its
 //! frames before a bridge that the port belongs to, as Linux's does.
 //!
-//! Missing: **loop-protect**, **arp** other than enabled.
+//! Missing: **loop-protect**.
 
 use super::InterfaceId;
 use super::bonding::menu::no_slave;
 use super::bridge::menu::PORT;
 use super::facilities::ALL;
-use super::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
+use super::menu::{ANY_INTERFACE, ARP_MODE, ARP_TIMEOUT};
 use super::pppoe::menu::is_client;
 use super::tunnel::menu::{GRE, IPIP};
 use super::vrrp::menu::VRRP;
@@ -63,8 +63,8 @@ pub static VLAN: Menu = Menu {
             "Tag with 0x88a8 (802.1ad) instead of 0x8100 (802.1Q).",
         )
         .default("no"),
-        Property::only("arp", &ARP, &["enabled"], "ARP is always enabled"),
-        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        ARP_MODE,
+        ARP_TIMEOUT,
         Property::only(
             "loop-protect",
             &Type::Enum(&["default", "off", "on"]),

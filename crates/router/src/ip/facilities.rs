@@ -57,7 +57,10 @@ pub(crate) static ADDRESS: Facility = Facility {
 /// `/ip arp`.
 pub(crate) static ARP: Facility = Facility {
     after: &[&INTERFACES],
-    compile: |c| c.neighbours = Some(arp::typed(c.tree, &c.program)),
+    compile: |c| {
+        c.neighbours = Some(arp::typed(c.tree, &c.program));
+        c.program.published = arp::published(c.tree, &c.program);
+    },
     relearn: true,
     check: |item, tree| menu::check_neighbour(tree, item),
     value: |status, item, property| status.neighbour(item, property),
@@ -144,11 +147,13 @@ fn learnt_neighbours(status: &RouterStatus) -> Vec<Item> {
     let mut learnt: Vec<_> = all.filter(|row| row.status != Status::Permanent).collect();
     learnt.sort_by_key(|row| (row.interface, row.address));
     let items = learnt.into_iter().map(|Neighbour { interface, address, mac, status, .. }| {
+        let is_leased = status == Status::Leased;
         let mut values = Values::from([
             ("address", ip(address)),
             ("interface", name(interface)),
             ("status", Value::Text(status.name().to_string())),
             ("complete", Value::Bool(mac.is_some())),
+            ("DHCP", Value::Bool(is_leased)),
         ]);
         if let Some(mac) = mac {
             values.insert("mac-address", Value::Mac(mac));

@@ -177,12 +177,18 @@ pub const ARP: Menu = Menu {
     path: "/ip arp",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
+        Property::flag("DHCP", 'H', "A DHCP server entered it, for as long as its lease lasts."),
         Property::flag("dynamic", 'D', "Learnt."),
         Property::flag("complete", 'C', "The MAC address is known."),
         Property::new("address", Type::Address, "The neighbour's address.").required().column(),
-        Property::new("mac-address", Type::Mac, "The neighbour's MAC address.").required().column(),
+        Property::new("mac-address", Type::Mac, "The neighbour's MAC address.").column(),
         Property::new("interface", INTERFACES, "Where it is.").required().column(),
-        Property::only("published", &Type::Bool, &["no"], "proxy ARP is not built"),
+        Property::new(
+            "published",
+            Type::Bool,
+            "No neighbour: asked for the address there, the router answers, if a route leads elsewhere.",
+        )
+        .default("no"),
         Property::new("status", Type::Text, "reachable, incomplete, probe or permanent.")
             .read_only(),
     ],
@@ -345,6 +351,9 @@ pub fn check_neighbour(tree: &Tree, item: &Item) -> Result<(), String> {
     let mut others = tree.items(ARP.path).iter().filter(|other| other.id != item.id);
     if others.any(|other| key(other) == key(item)) {
         return Err("failure: already have such entry".to_string());
+    }
+    if item.get("mac-address").is_none() && item.get("published") != Some(&Value::Bool(true)) {
+        return Err("failure: a neighbour that is not published needs its mac-address".to_string());
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::Rewrite;
 use crate::ip::family::Family;
 use port::Frame;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 use wire::{MacAddr, Moment};
 
@@ -87,6 +87,8 @@ pub enum Status {
     Fed,
     /// Typed by the user.
     Permanent,
+    /// Entered by a DHCP server, until its lease ends: nobody else has the address.
+    Leased,
     /// The one neighbour of an interface that leads to nobody else, and has no addresses but IP's.
     OtherEnd,
 }
@@ -100,7 +102,7 @@ impl Status {
             Status::Stale => "stale",
             Status::Delay => "delay",
             Status::Probe => "probe",
-            Status::Permanent | Status::OtherEnd => "permanent",
+            Status::Permanent | Status::Leased | Status::OtherEnd => "permanent",
         }
     }
 }
@@ -223,6 +225,8 @@ pub struct Neighbours<A: Family = u32> {
     pub max_entries: usize,
     /// `arp-timeout`.
     pub timeout: Duration,
+    /// That of interfaces with one of their own.
+    pub timeouts: HashMap<InterfaceId, Duration>,
 }
 
 impl<A: Family> Default for Neighbours<A> {
@@ -241,6 +245,7 @@ impl<A: Family> Default for Neighbours<A> {
             round: 0,
             max_entries: 8192,
             timeout: Duration::from_secs(30),
+            timeouts: HashMap::new(),
         }
     }
 }
@@ -264,6 +269,7 @@ impl<A: Family> Neighbours<A> {
             round: self.round,
             max_entries: self.max_entries,
             timeout: self.timeout,
+            timeouts: self.timeouts.clone(),
         }
     }
 
@@ -397,14 +403,48 @@ impl<A: Family> Neighbours<A> {
             None => return (NeighbourId::NONE, VecDeque::new()),
         };
         let status = self.entries[id.index()].status;
-        if status == Status::Permanent || (status == Status::Fed && self.mac(id) == Some(mac)) {
+        if matches!(status, Status::Permanent | Status::Leased)
+            || (status == Status::Fed && self.mac(id) == Some(mac))
+        {
             return (id, VecDeque::new());
         }
         self.confirm(id, mac);
         self.complete(id, mac);
         self.entries[id.index()].status = Status::Reachable;
-        self.schedule(id, now + self.timeout);
+        self.schedule(id, now + self.timeout_at(interface));
         (id, std::mem::take(&mut self.entries[id.index()].waiting))
+    }
+
+    /// How long an answer on an interface is believed.
+    fn timeout_at(&self, interface: InterfaceId) -> Duration {
+        self.timeouts.get(&interface).copied().unwrap_or(self.timeout)
+    }
+
+    /// Enters whom a DHCP server has given an address, for as long as the lease lasts. Returns the frames
+    /// that waited.
+    pub(crate) fn lease(
+        &mut self,
+        interface: InterfaceId,
+        address: A,
+        mac: MacAddr,
+        ends: Moment,
+    ) -> VecDeque<Waiting> {
+        let id = self.find(interface, address).or_else(|| self.create(interface, address));
+        let Some(id) = id.filter(|&id| self.status(id) != Status::Permanent) else {
+            return VecDeque::new();
+        };
+        self.complete(id, mac);
+        self.entries[id.index()].status = Status::Leased;
+        self.schedule(id, ends);
+        std::mem::take(&mut self.entries[id.index()].waiting)
+    }
+
+    /// Lets whom a DHCP server entered go: the lease has ended early.
+    pub(crate) fn end_lease(&mut self, now: Moment, interface: InterfaceId, address: A) {
+        let id = self.find(interface, address);
+        if let Some(id) = id.filter(|&id| self.status(id) == Status::Leased) {
+            self.schedule(id, now);
+        }
     }
 
     /// Enters what the user typed in `/ip arp`.
@@ -444,8 +484,9 @@ impl<A: Family> Neighbours<A> {
             }
             self.deadlines.pop_first();
             let at = id.index();
+            let timeout = self.timeout_at(self.rewrites[at].interface);
             let used = self.rewrites[at].used_ms.wrapping_sub(now.as_millis_u32());
-            let used_lately = u64::from(used.wrapping_neg()) <= self.timeout.as_millis() as u64;
+            let used_lately = u64::from(used.wrapping_neg()) <= timeout.as_millis() as u64;
             match self.entries[at].status {
                 Status::Permanent | Status::Fed | Status::OtherEnd => {}
                 Status::Reachable if A::LINGERS => {
@@ -454,7 +495,7 @@ impl<A: Family> Neighbours<A> {
                     self.rewrites[at].clear();
                     self.schedule(id, now + STALE);
                 }
-                Status::Stale => drop(self.remove(id)),
+                Status::Stale | Status::Leased => drop(self.remove(id)),
                 Status::Reachable if !used_lately => drop(self.remove(id)),
                 Status::Reachable | Status::Delay => {
                     self.entries[at].status = Status::Probe;

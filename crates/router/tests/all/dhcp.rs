@@ -76,6 +76,50 @@ impl Rig {
     }
 }
 
+/// Where nobody is learnt, those with a lease are neighbours as long as it lasts, whoever else says that he
+/// has the address.
+#[test]
+fn leases_are_neighbours() {
+    let bind = |rig: &mut Rig, n: u8, address: u32| {
+        let select = |message: &mut Message| {
+            want(address)(message);
+            message.push_addresses(option::SERVER, &[ip(10, 0, 0, 1)]);
+        };
+        rig.ask(&said(n, Kind::Discover, want(address)));
+        assert_eq!(rig.ask(&said(n, Kind::Request, select)).len(), 1);
+    };
+    for arp in ["enabled", "reply-only"] {
+        let mut rig = Rig::new(2, SERVER);
+        rig.run("/ip dhcp-server set s add-arp=yes");
+        rig.run(&format!("/interface ethernet set ether1 arp={arp}"));
+        let rows =
+            |rig: &mut Rig| rig.run("/ip arp print count-only where DHCP").trim().to_string();
+        bind(&mut rig, 7, ip(10, 0, 0, 11));
+        assert_eq!(rows(&mut rig), "1", "{arp}");
+        let thief = wire::arp::ArpMessage::request(mac(9), ip(10, 0, 0, 11), ip(10, 0, 0, 1));
+        rig.send(1, &craft::arp(thief).build());
+        rig.wait(Duration::from_secs(400));
+        rig.take(1);
+        // A packet for it goes to the one who has the lease.
+        rig.run("/ip address add address=10.0.2.1/24 interface=ether2");
+        let datagram = craft::udp(ip(10, 0, 2, 9), 1, ip(10, 0, 0, 11), 2);
+        let datagram = craft::Frame { dst_mac: crate::rig::own_mac(2), ..datagram };
+        let sent = rig.pass(2, &datagram.build());
+        assert_eq!(sent.len(), 1, "{arp}: {:?}", rig.router.discards());
+        assert_eq!(sent[0].1[..6], mac(7).0, "{arp}");
+        rig.wait(Duration::from_secs(250));
+        assert_eq!(rows(&mut rig), "0", "{arp}: the lease has ended");
+        // One that is given back ends at once.
+        bind(&mut rig, 8, ip(10, 0, 0, 12));
+        assert_eq!(rows(&mut rig), "1", "{arp}");
+        let release = said(8, Kind::Release, |message| message.ciaddr = ip(10, 0, 0, 12));
+        rig.ask(&release);
+        rig.wait(Duration::from_secs(1));
+        assert_eq!(rows(&mut rig), "0", "{arp}: given back");
+        rig.balanced();
+    }
+}
+
 /// One message after the other, and what comes of each: `offer 10.0.0.12`.
 #[test]
 fn a_server_answers() {

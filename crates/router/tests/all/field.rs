@@ -23,7 +23,7 @@ const OURS: &str = "/interface bridge add name=lan protocol-mode=none
 const LINES: &[(&str, &str)] = &[
     // `/interface ethernet`.
     ("/interface ethernet set ether1 arp=enabled arp-timeout=auto", ""),
-    ("/interface ethernet set ether1 arp=proxy-arp", "ARP is always enabled"),
+    ("/interface ethernet set ether1 arp=proxy-arp arp-timeout=20s", ""),
     ("/interface ethernet set ether1 loop-protect=off loop-protect-disable-time=5m", ""),
     ("/interface ethernet set ether1 loop-protect=default loop-protect-send-interval=5s", ""),
     ("/interface ethernet set ether1 loop-protect=on", "loops are not looked for"),
@@ -47,7 +47,7 @@ const LINES: &[(&str, &str)] = &[
     ("/interface ethernet set ether1 master-port=ether2", "use /interface bridge port"),
     // Bridges.
     ("/interface bridge add arp=enabled arp-timeout=auto fast-forward=yes", ""),
-    ("/interface bridge add arp=reply-only", "a bridge's ARP is always enabled"),
+    ("/interface bridge add arp=reply-only", ""),
     ("/interface bridge add igmp-snooping=no dhcp-snooping=no multicast-querier=no", ""),
     ("/interface bridge add igmp-snooping=yes", "multicast is flooded"),
     ("/interface bridge add priority=0x8000 forward-delay=15s max-message-age=20s", ""),
@@ -84,7 +84,7 @@ const LINES: &[(&str, &str)] = &[
     ("/ip route set 0 pref-src=192.168.1.1", ""),
     ("/ip route add dst-address=10.8.0.0/16 gateway=1.1.1.1%ether1", ""),
     ("/ip arp set 0 published=no", ""),
-    ("/ip arp set 0 published=yes", "proxy ARP is not built"),
+    ("/ip arp set 0 published=yes", ""),
     // DHCP.
     ("/ip dhcp-server add interface=ether3 relay=0.0.0.0 use-radius=no lease-script=\"\"", ""),
     (

@@ -5,6 +5,7 @@
 
 mod address_lists;
 mod analyze;
+mod arp;
 mod bonding;
 mod bridge_nat;
 mod bridging;

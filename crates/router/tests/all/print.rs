@@ -172,7 +172,7 @@ fn addresses_and_neighbours() {
     check(
         &mut rig,
         "/ip arp print",
-        r#"Flags: X - disabled, D - dynamic, C - complete
+        r#"Flags: X - disabled, H - DHCP, D - dynamic, C - complete
  #    ADDRESS  MAC-ADDRESS       INTERFACE
  0 C  10.0.3.9 06:00:00:00:00:09 lan
  1 DC 10.0.1.1 06:00:00:00:00:01 ether1
@@ -181,7 +181,7 @@ fn addresses_and_neighbours() {
     check(
         &mut rig,
         "/ip arp print detail where dynamic",
-        r#"Flags: X - disabled, D - dynamic, C - complete
+        r#"Flags: X - disabled, H - DHCP, D - dynamic, C - complete
  0 DC address=10.0.1.1 mac-address=06:00:00:00:00:01 interface=ether1
       published=no status="reachable"
 

@@ -5,7 +5,7 @@ use super::{Mode, Policy};
 use crate::facility::Facility;
 use crate::interface::bridge::menu::PORT;
 use crate::interface::facilities::ALL;
-use crate::interface::menu::{ANY_INTERFACE, ARP, AUTO_TIME, ETHERNET};
+use crate::interface::menu::{ANY_INTERFACE, ARP_MODE, ARP_TIMEOUT, ETHERNET};
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 
 /// The facility.
@@ -67,8 +67,8 @@ pub static BONDING: Menu = Menu {
         .default("layer-2"),
         Property::new("min-links", Type::Number(0, 255), "With fewer slaves it does not run.")
             .default("0"),
-        Property::only("arp", &ARP, &["enabled"], "ARP is always enabled"),
-        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        ARP_MODE,
+        ARP_TIMEOUT,
     ],
     help: "Bonds: several ports that are one interface.",
 };

@@ -7,7 +7,7 @@ use super::stp;
 use super::vlan::FRAME_TYPES;
 use crate::interface::InterfaceId;
 use crate::interface::bonding::menu::no_slave;
-use crate::interface::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
+use crate::interface::menu::{ANY_INTERFACE, ARP_MODE, ARP_TIMEOUT};
 use crate::interface::vlan;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 
@@ -54,8 +54,8 @@ pub static BRIDGE: Menu = Menu {
             .default("yes"),
         Property::new("admin-mac", Type::Mac, "The bridge's address when auto-mac=no."),
         Property::new("mac-address", Type::Mac, "The bridge's address.").read_only(),
-        Property::only("arp", &ARP, &["enabled"], "a bridge's ARP is always enabled"),
-        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        ARP_MODE,
+        ARP_TIMEOUT,
         Property::only("fast-forward", &Type::Bool, &["yes"], "all bridges have one fast path"),
         Property::new("priority", HEX, "The bridge of the lowest becomes the root.")
             .default("0x8000"),

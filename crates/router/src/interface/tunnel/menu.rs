@@ -2,7 +2,7 @@
 //! (`routeros/G-interfaces.md`, G.5), and what their items must not be.
 
 use super::{Carries, Keepalive};
-use crate::interface::menu::{ARP, AUTO_TIME};
+use crate::interface::menu::{ARP_MODE, ARP_TIMEOUT};
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use std::net::Ipv4Addr;
 
@@ -52,8 +52,8 @@ pub static EOIP: Menu = Menu {
         FRAGMENT,
         FAST,
         IPSEC,
-        Property::only("arp", &ARP, &["enabled"], "ARP is always enabled"),
-        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        ARP_MODE,
+        ARP_TIMEOUT,
         Property::only("loop-protect", &LOOP, &["default", "off"], "loops are not looked for"),
         Property::only("loop-protect-send-interval", &Type::Time, &["5s"], NO_LOOP),
         Property::only("loop-protect-disable-time", &Type::Time, &["5m"], NO_LOOP),

@@ -5,7 +5,7 @@ use super::{Machine, Vrrp};
 use crate::facility::Facility;
 use crate::interface::bonding::menu::no_slave;
 use crate::interface::facilities::ALL;
-use crate::interface::menu::{ANY_INTERFACE, ARP, AUTO_TIME};
+use crate::interface::menu::{ANY_INTERFACE, ARP_MODE, ARP_TIMEOUT};
 use crate::interface::vlan::{no_loop, no_point_to_point};
 use crate::status::RouterStatus;
 use config::{Item, Menu, MenuKind, Property, Read, Tree, Type, Value};
@@ -66,8 +66,8 @@ pub static VRRP: Menu = Menu {
             "the authentication header is not built",
         ),
         Property::new("password", Type::Text, "With authentication=simple: up to 8 characters."),
-        Property::only("arp", &ARP, &["enabled"], "ARP is always enabled"),
-        Property::only("arp-timeout", &AUTO_TIME, &["auto"], "set it for all in /ip settings"),
+        ARP_MODE,
+        ARP_TIMEOUT,
         Property::missing("on-master", "scripts are not started; read master in /interface vrrp"),
         Property::missing("on-backup", "scripts are not started; read backup in /interface vrrp"),
         Property::missing("on-fail", "scripts are not started"),

@@ -320,7 +320,7 @@ fn bind(
     answer(r, now, server, message, Some(Kind::Ack), Some(&lease));
     if server.add_arp && r.is_neighbour(server.interface, lease.address) {
         let (interface, address) = (server.interface, lease.address);
-        let (_, waiting) = r.v4.neighbours.learn(now, interface, address, lease.mac, true);
+        let waiting = r.v4.neighbours.lease(interface, address, lease.mac, lease.expires);
         for frame in waiting {
             flow::to_neighbour(r, now, Hop { interface, address }, frame);
         }
@@ -355,6 +355,7 @@ fn conflict(r: &mut Router, now: Moment, server: &Server, lease: Lease) {
     let text = format!("{} deassigned {address} from {mac}: conflict", server.name);
     r.stats.log.say(now, "dhcp,warning", &text);
     r.services.leases.remove(lease.address);
+    forget_neighbour(r, now, &lease);
     let expires = now + server.lease_time;
     r.services.leases.put(Lease { state: State::Conflict, expires, typed: None, ..lease });
 }
@@ -366,11 +367,20 @@ fn release(r: &mut Router, now: Moment, server: &Server, message: &Message) {
     }
 }
 
+/// Who had a lease is no neighbour by it any more.
+fn forget_neighbour(r: &mut Router, now: Moment, lease: &Lease) {
+    let program = r.program.clone();
+    if let Some(server) = program.dhcp.servers.iter().find(|server| server.id == lease.server) {
+        r.v4.neighbours.end_lease(now, server.interface, lease.address);
+    }
+}
+
 /// A lease has ended; its server, by name, says so.
 fn end(r: &mut Router, now: Moment, address: u32, server: &str) {
     let pools = r.program.pools.clone();
     let Some(lease) = r.services.leases.remove(address) else { return };
     r.services.used.free(&pools, address);
+    forget_neighbour(r, now, &lease);
     // Lists of a typed lease that is there no more end when the lease would have.
     let typed = r.program.dhcp.typed.iter().find(|typed| Some(typed.id) == lease.typed);
     if let (Some(typed), Some(alone)) = (typed, Ipv4Range::new(address, address)) {

@@ -51,10 +51,10 @@ impl<A: Family> Neighbours<A> {
             entry.told = self.round;
             let later = entry.fed == Some(mac) && held != Some(mac);
             match entry.status {
-                Status::Permanent | Status::OtherEnd => {}
+                Status::Permanent | Status::Leased | Status::OtherEnd => {}
                 Status::Fed if !sure => {
                     entry.status = Status::Reachable;
-                    self.schedule(id, now + self.timeout);
+                    self.schedule(id, now + self.timeout_at(interface));
                 }
                 Status::Fed if held == Some(mac) => {}
                 _ if !sure || later => {}
