@@ -37,9 +37,9 @@ enum What {
     /// Reads results of wirespeed, what iperf3 --json writes, and tables in CSV, parted by commas,
     /// semicolons or tabs. Columns that are known, by these names or what others call them: frame
     /// size with frames a second, bits a second or both (`Frame size [bytes]`, `Throughput (fps)`,
-    /// `rate (kpps)`, `Mbps L3`, `L2 Gbit/s`, `% of line rate`, or `64 byte kpps` and so on), `Tx
-    /// (fps)`, `Rx (fps)` and `Loss (%)`; tx_packet, rx_packet, lost_packet, duplicate_packet;
-    /// packet_l3 with l3_mbps; tx_pps with tx_mbps. Cells of these that have no number are told.
+    /// `rate (kpps)`, `Mbps L3`, `L2 Gbit/s`, or `64 byte kpps` and so on), `Tx (fps)` and `Rx (fps)`;
+    /// tx_packet, rx_packet, lost_packet, duplicate_packet; packet_l3 with l3_mbps; tx_pps with
+    /// tx_mbps. Of these, cells that are no numbers are told, of others that nothing looks at them.
     ///
     /// A file that cannot be checked is told, and the others are checked. Exits with 1 if something
     /// is wrong, with 2 if something could not be checked; what is only rounded, and a warning, is

@@ -1,7 +1,7 @@
 //! Sent, received and lost, stream by stream: the traffic generator's tables.
 //!
 //! ```text
-//!  packets   tx = rx + lost - duplicate, streams = TOT
+//!  packets   tx = rx + lost - duplicate, streams = TOT; elsewhere rx is no more than tx
 //!  Mbps      tx = rx + lost, but for 2^32 bits that a counter wrapped by
 //!  both      Mbps x seconds / packets: the bytes that a packet counts for, in one column one number
 //! ```
@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 /// Checks tables of `tx_packet`, `rx_packet`, `lost_packet`, with their rates if printed; rows of
 /// one `run` add up to the one whose `num` is `TOT`.
 pub(super) fn check(table: &Table, _: &Known, note: &mut Note) -> bool {
-    if !["tx_packet", "rx_packet", "lost_packet"].iter().all(|name| table.has(name)) {
+    if !table.has("lost_packet") {
+        return received(table, note);
+    }
+    if !table.has("tx_packet") || !table.has("rx_packet") {
         return false;
     }
     let mut runs: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
@@ -41,6 +44,37 @@ pub(super) fn check(table: &Table, _: &Known, note: &mut Note) -> bool {
         }
     }
     true
+}
+
+/// Of a table by size, without losses: no more was received than sent. (An interface receives other
+/// frames than it sends, and what has a time of its own is no rate of the same frames.)
+fn received(table: &Table, note: &mut Note) -> bool {
+    let has_times = ["begin_ns", "sending_ns", "arriving_ns"].iter().any(|name| table.has(name));
+    let pairs = [("tx_packet", "rx_packet", "frames"), ("tx_pps", "rx_pps", "frames a second")];
+    let mut found = false;
+    for (tx, rx, what) in pairs {
+        let is_pair = table.has(tx) && table.has(rx) && table.has("size_bytes");
+        found |= is_pair;
+        if !is_pair || has_times && (what != "frames" || table.has("begin_ns")) {
+            continue;
+        }
+        // A count is exact, a rate is as exact as it is printed.
+        let slack = |row: &Row, sent: f64| match what {
+            "frames" => 0.0,
+            _ => digit(table, row, tx).max(sent * 1e-9),
+        };
+        for row in table.rows() {
+            let (sent, received) = (table.number(row, tx), table.number(row, rx));
+            let twice = table.number(row, "duplicate_packet").unwrap_or(0.0);
+            if let (Some(sent), Some(received)) = (sent, received)
+                && received - twice > sent + slack(row, sent)
+            {
+                let text = format!("{received} {what} received of {sent} sent");
+                note(Some(row.line), Kind::Impossible, text);
+            }
+        }
+    }
+    found
 }
 
 fn packets(table: &Table, row: &Row, note: &mut Note) {

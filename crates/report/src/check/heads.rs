@@ -5,7 +5,6 @@
 //!  "L2 Gbit/s"             ─► bits a second, 10^9, of layer 2
 //!  "Frame size [bytes]"    ─► the size of a frame
 //!  "64 byte kpps"          ─► frames a second, 10^3, of the size 64
-//!  "% of line rate"        ─► a share of the wire
 //! ```
 //!
 //! A head is understood if all of its words are: one that is not (`offered`, `per stream`) makes it
@@ -21,10 +20,6 @@ pub(super) enum Meaning {
     Bits(Bits),
     /// A rate whose unit stands in its cells.
     Rate,
-    /// Per cent of what the wire carries.
-    WireShare,
-    /// Per cent of the frames that were lost.
-    Loss,
 }
 
 /// Bits a second.
@@ -109,9 +104,6 @@ pub(super) fn meaning(head: &str) -> Option<Meaning> {
     if is_size(&words) {
         return Some(Meaning::Size);
     }
-    if let Some(share) = share(head, &words) {
-        return Some(share);
-    }
     let (mut unit, mut layer, mut is_rate, mut at) = (None, None, false, 0);
     while at < words.len() {
         let rest = &words[at..];
@@ -182,29 +174,6 @@ fn is_size(words: &[Word]) -> bool {
             && has(&["length", "len", "byte", "bytes", "octets", "b"]);
     let all = || words.iter().all(|word| OF_SIZES.contains(&word.small.as_str()));
     is_named && !is_other && all()
-}
-
-/// `% of wire speed`, `Line rate (%)`, `Loss %`.
-fn share(head: &str, words: &[Word]) -> Option<Meaning> {
-    let small: Vec<&str> = words.iter().map(|word| word.small.as_str()).collect();
-    if !head.contains('%') && !small.iter().any(|word| ["percent", "pct"].contains(word)) {
-        return None;
-    }
-    let all = |names: &[&str]| {
-        let is_known = |word: &&&str| {
-            names.contains(word) || ["percent", "pct", "of", "rate", "frame"].contains(word)
-        };
-        small.iter().filter(is_known).count() == small.len()
-    };
-    let has = |names: &[&str]| small.iter().any(|word| names.contains(word));
-    if has(&["loss", "lost", "dropped"])
-        && all(&["loss", "lost", "dropped", "frames", "packet", "packets"])
-    {
-        return Some(Meaning::Loss);
-    }
-    const WIRE: &[&str] =
-        &["line", "link", "wire", "wirespeed", "speed", "throughput", "utilization", "utilisation"];
-    (has(WIRE) && all(WIRE)).then_some(Meaning::WireShare)
 }
 
 /// The unit at the beginning of these words, and how many it takes.
@@ -325,9 +294,6 @@ mod tests {
             ("Packet Size «B»", Some(Meaning::Size)),
             ("Ethernet frame length, octets", Some(Meaning::Size)),
             ("size", Some(Meaning::Size)),
-            ("Line rate (%)", Some(Meaning::WireShare)),
-            ("% of wire speed", Some(Meaning::WireShare)),
-            ("Frame loss [%]", Some(Meaning::Loss)),
             // Of something else.
             ("offered Mbps", None),
             ("mbps_per_stream", None),
@@ -337,6 +303,8 @@ mod tests {
             ("packets", None),
             ("bytes", None),
             ("CPU %", None),
+            ("Line rate (%)", None),
+            ("Frame loss [%]", None),
             ("Größe", None),
             ("ä", None),
             ("", None),

@@ -4,8 +4,6 @@
 //!  end ─┬─ sum_sent                sum_received                sum                 one way
 //!       ├─ sum_sent_bidir_reverse  sum_received_bidir_reverse  sum_bidir_reverse   --bidir: back
 //!       └─ streams[].{sender, receiver | udp}: each with `sender`, which way it goes
-//!  intervals[] ─┬─ sum, sum_bidir_reverse
-//!               └─ streams[], the same
 //! ```
 //!
 //! The client is told what the server counted; the server is told nothing, and writes 0 for the
@@ -46,7 +44,6 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
     }
     let is_server = value["start"]["accepted_connection"].is_object();
     figures(value, &mut note);
-    course(value, &mut note);
     for way in WAYS {
         let sum = |name: &str| &end[format!("{name}{way}")];
         let bytes = |name: &str| sum(name)["bytes"].as_u64();
@@ -70,67 +67,12 @@ pub(super) fn check(value: &Value, link: Option<f64>, note: &mut Note) {
     }
 }
 
-/// Of a run that came to its end: what was asked for was done, and its intervals are what its end counts.
-fn course(value: &Value, note: &mut impl FnMut(Kind, String)) {
-    let (test, end) = (&value["start"]["test_start"], &value["end"]);
-    if value["error"].is_string() {
-        return;
-    }
-    let mut wrong = |text: String| note(Kind::Inconsistent, text);
-    let asked = |name: &str| test[name].as_f64().unwrap_or(0.0);
-    let is_bidir = end.as_object().is_some_and(|end| end.keys().any(|key| key.ends_with(WAYS[1])));
-    let there = end["streams"].as_array().map_or(0, Vec::len);
-    let due = asked("num_streams") * if is_bidir { 2.0 } else { 1.0 };
-    if due > 0.0 && there > 0 && there as f64 != due {
-        wrong(format!("{due} streams were asked for, and its `end` has {there}"));
-    }
-    for way in WAYS {
-        let sums = ["sum_sent", "sum_received", "sum"].map(|name| &end[format!("{name}{way}")]);
-        let most = |field: &str| sums.iter().filter_map(|sum| sum[field].as_f64()).reduce(f64::max);
-        // So many bytes, or blocks, take what they take.
-        let due = asked("duration") * f64::from(asked("bytes") + asked("blocks") == 0.0);
-        if let Some(took) = most("seconds").filter(|took| *took < due * 0.95 - 0.1) {
-            wrong(format!("{due} s were asked for, and it took {took:.2} s"));
-        }
-        let sum = format!("sum{way}");
-        let intervals = value["intervals"].as_array().into_iter().flatten();
-        let intervals = intervals.map(|one| &one[&sum]);
-        let counted =
-            |one: &Value| one["bytes"].as_f64().filter(|_| one["omitted"] != true).unwrap_or(0.0);
-        let added = intervals.filter(|one| one.is_object()).map(counted).reduce(|a, b| a + b);
-        // Its own side's; what is left out at the beginning is not cut off at the same moment.
-        let slack = if asked("omit") > 0.0 { 0.1 } else { 0.02 };
-        let fits = |added: f64| {
-            let ends = sums.iter().filter_map(|sum| sum["bytes"].as_f64());
-            ends.filter(|said| *said > 0.0).any(|said| (said - added).abs() <= said * slack)
-        };
-        if let (Some(added), Some(said)) =
-            (added.filter(|added| !fits(*added)), most("bytes").filter(|said| *said > 0.0))
-        {
-            wrong(format!(
-                "{sum}: its intervals that count are {added} bytes, and its end says {said}"
-            ));
-        }
-        // Segments are a path's MTU at most, and no smaller than what was written at once; some are sent
-        // more than once again.
-        let least = asked("blksize").clamp(1.0, 536.0);
-        let (again, bytes) = (sums[0]["retransmits"].as_f64(), most("bytes").unwrap_or(0.0));
-        let segments = bytes / least;
-        if let Some(again) = again.filter(|again| *again > 2.0 * segments + 1000.0) {
-            wrong(format!(
-                "{again} segments sent again, and {bytes} bytes are {segments:.0} at most"
-            ));
-        }
-    }
-}
-
 /// What the names of sums end with: those of `--bidir` have a second set, of the way back.
 const WAYS: [&str; 2] = ["", "_bidir_reverse"];
 
-/// What every run's numbers are to each other, at its end and in each interval.
+/// What every run's numbers are to each other at its end.
 fn figures(value: &Value, note: &mut impl FnMut(Kind, String)) {
     let end = &value["end"];
-    numbers("end", end, note);
     for way in WAYS {
         for name in ["sum_sent", "sum_received", "sum"] {
             // `sum` of UDP has the seconds of one side, and the rate of the other.
@@ -139,13 +81,12 @@ fn figures(value: &Value, note: &mut impl FnMut(Kind, String)) {
             let others: Vec<f64> = others.filter(|_| name == "sum").collect();
             let name_of = format!("{name}{way}");
             rate(&name_of, &end[&name_of], (&others, OF_SUMS), note);
-            time(&name_of, &end[&name_of], &others, note);
             if name != "sum" {
                 losses(&format!("{name_of}: "), &end[&name_of], note);
             }
         }
         for (part, name) in [("sender", "sum_sent"), ("receiver", "sum_received"), ("udp", "sum")] {
-            streams("", end, &format!("{name}{way}"), |stream| &stream[part], note);
+            streams(end, &format!("{name}{way}"), |stream| &stream[part], note);
         }
     }
     let took = WAYS.iter().flat_map(|way| {
@@ -157,55 +98,7 @@ fn figures(value: &Value, note: &mut impl FnMut(Kind, String)) {
         for part in ["sender", "receiver", "udp"] {
             let place = format!("stream {n}, {part}");
             rate(&place, &stream[part], (&took, OF_STREAMS), note);
-            time(&place, &stream[part], &took, note);
             losses(&format!("{place}: "), &stream[part], note);
-        }
-    }
-    for interval in value["intervals"].as_array().into_iter().flatten() {
-        let at = |end: &str| interval["sum"][end].as_f64().unwrap_or(f64::NAN);
-        let place = format!("the interval from {:.1} to {:.1} s: ", at("start"), at("end"));
-        numbers(place.trim_end_matches(": "), interval, note);
-        for way in WAYS {
-            let name = format!("sum{way}");
-            rate(&format!("{place}{name}"), &interval[&name], (&[], OF_SUMS), note);
-            streams(&place, interval, &name, |stream| stream, note);
-        }
-        for (stream, n) in interval["streams"].as_array().into_iter().flatten().zip(1..) {
-            rate(&format!("{place}stream {n}"), stream, (&[], OF_STREAMS), note);
-        }
-    }
-}
-
-/// Counts, rates and times are numbers, and none is below zero.
-fn numbers(place: &str, value: &Value, note: &mut impl FnMut(Kind, String)) {
-    const FIGURES: [&str; 7] = [
-        "bytes",
-        "bits_per_second",
-        "seconds",
-        "packets",
-        "retransmits",
-        "jitter_ms",
-        "out_of_order",
-    ];
-    let parts: Vec<(String, &Value)> = match value {
-        Value::Object(fields) => fields.iter().map(|(name, part)| (name.clone(), part)).collect(),
-        Value::Array(all) => {
-            all.iter().enumerate().map(|(i, part)| (i.to_string(), part)).collect()
-        }
-        _ => vec![],
-    };
-    for (name, part) in parts {
-        let place = format!("{place}, {name}");
-        let is_figure = FIGURES.contains(&name.as_str());
-        match part.as_f64() {
-            None if is_figure => note(Kind::Inconsistent, format!("{place}: {part} is no number")),
-            // (Retransmissions that were not counted are -1.)
-            Some(number)
-                if is_figure && number < 0.0 && (name, number) != ("retransmits".into(), -1.0) =>
-            {
-                note(Kind::Impossible, format!("{place}: {number} is below zero"));
-            }
-            _ => numbers(&place, part, note),
         }
     }
 }
@@ -242,19 +135,8 @@ fn rate(
     }
 }
 
-/// A sum and a stream take as long as others of the run do, their ends a moment apart.
-fn time(name: &str, sum: &Value, others: &[f64], note: &mut impl FnMut(Kind, String)) {
-    let Some(seconds) = sum["seconds"].as_f64() else { return };
-    let known = others.iter().copied().filter(|other| *other > 0.0);
-    let Some(most) = known.reduce(f64::max) else { return };
-    if seconds > most * 1.05 + 1.0 {
-        note(Kind::Inconsistent, format!("{name}: {seconds} s of a run that took {most}"));
-    }
-}
-
 /// The streams of one direction add up to its sum; `part` is what of each is summed there.
 fn streams<'a>(
-    place: &str,
     all: &'a Value,
     name: &str,
     part: impl Fn(&'a Value) -> &'a Value,
@@ -266,13 +148,13 @@ fn streams<'a>(
     // Of --bidir, those that this side sends, or those that it receives, as the sum says.
     let is_of = |part: &&Value| !is_bidir || part["sender"] == sum["sender"];
     let parts: Vec<&Value> = streams.iter().map(part).filter(is_of).collect();
-    for field in ["bytes", "packets", "lost_packets", "retransmits"] {
+    for field in ["bytes", "packets", "lost_packets"] {
         let mut added = parts.iter().map(|part| part[field].as_i64());
         let added = added.try_fold(0i64, |sum, number| sum.checked_add(number?));
         let (Some(added), Some(said)) = (added, sum[field].as_i64()) else { continue };
         if added != said && !parts.is_empty() {
             let field = field.replace('_', " ");
-            let text = format!("{place}{name}: {said} {field}, but its streams add up to {added}");
+            let text = format!("{name}: {said} {field}, but its streams add up to {added}");
             note(Kind::Inconsistent, text);
         }
     }

@@ -5,14 +5,12 @@
 use super::table::{Row, Table};
 use super::{Kind, Known, L1, L2, Note, above, link};
 
-/// Checks tables of `packet_l3` and `l3_mbps` (`l2_mbps`, `link`), and of multipliers from TCP
-/// payload to layers 3 and 2 (`data_len_l`, `l3_multiplier_printed`, `l2_multiplier_printed`).
+/// Checks tables of `packet_l3` and `l3_mbps` (`l2_mbps`, `link`).
 pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     if !table.has("packet_l3") {
         return false;
     }
     let rates = table.has("l3_mbps");
-    let multipliers = table.has("data_len_l") && table.has("l3_multiplier_printed");
     if rates && table.has("l2_mbps") && !table.has("l2_without_fcs_mbps") {
         without_fcs(table, note);
     }
@@ -21,11 +19,8 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
         if rates {
             limits(table, row, size, known, note);
         }
-        if multipliers {
-            self::multipliers(table, row, size, note);
-        }
     }
-    rates || multipliers
+    rates
 }
 
 /// Rates of layer 2 are of packets and 18 bytes; of 14 they are without FCS.
@@ -74,18 +69,6 @@ fn limits(table: &Table, row: &Row, size: f64, known: &Known, note: &mut Note) {
                 "{l2} Mbps on layer 2 do not fit {l3} on layer 3: {size} + {more} bytes make \
                  {expected:.1}"
             );
-            note(Some(row.line), Kind::Inconsistent, text);
-        }
-    }
-}
-
-fn multipliers(table: &Table, row: &Row, size: f64, note: &mut Note) {
-    let Some(data) = table.number(row, "data_len_l").filter(|data| *data > 0.0) else { return };
-    for (name, bytes) in [("l3_multiplier_printed", size), ("l2_multiplier_printed", size + 14.0)] {
-        let Some(printed) = table.number(row, name) else { continue };
-        let exact = bytes / data;
-        if (printed - exact).abs() > 0.000_051 {
-            let text = format!("{name} is {printed}; {bytes} / {data} is {exact:.4}");
             note(Some(row.line), Kind::Inconsistent, text);
         }
     }

@@ -4,10 +4,8 @@
 //! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► the types' own faults, doubts
 //!       │        └─ iperf3 --json ────────────────────────────► iperf3
 //!       └─ CSV, by the names of its columns:
-//!            frame size, frames a second, bits a second ──────► rates, wires
-//!            frame size, bits a second, shares of the wire ───► throughput
-//!            tx_packet, rx_packet, lost_packet ───────────────► counters
-//!            offered and received rates or counts, loss ──────► offered
+//!            frame size, frames a second, bits a second ──────► rates, throughput
+//!            sent, received and lost packets ─────────────────► counters
 //!            packet_l3, l3_mbps ──────────────────────────────► layers
 //!          └─ cells of these that are no numbers ─────────────► cells
 //! ```
@@ -32,7 +30,7 @@ mod table;
 // Cells without a number that can be.
 mod cells;
 
-// Frame size, packets and bits per second: which layer, and does a wire carry that.
+// Frame size, packets and bits a second: which layer, and does a wire carry that.
 mod rates;
 
 // Bits a second by frame size, with nothing beside.
@@ -41,14 +39,8 @@ mod throughput;
 // Sent, received and lost, stream by stream.
 mod counters;
 
-// Offered load, what came of it, and the share said to be lost.
-mod offered;
-
 // IP packet sizes and rates of layer 3 and 2.
 mod layers;
-
-// Frames a second above the wire's.
-mod wires;
 
 // Files of `iperf3 --json`.
 mod iperf3;
@@ -268,7 +260,7 @@ fn nothing_known(table: &Table) -> String {
 
 /// Each looks whether a table has its columns, and says so.
 type Check = fn(&Table, &Known, &mut Note) -> bool;
-const CHECKS: [Check; 4] = [rates::check, counters::check, offered::check, layers::check];
+const CHECKS: [Check; 3] = [rates::check, counters::check, layers::check];
 
 /// Checks a file of ours, or of iperf3.
 fn json_file(

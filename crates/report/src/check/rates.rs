@@ -10,7 +10,7 @@
 
 use super::heads::Bits;
 use super::table::{Row, Table};
-use super::{Kind, Known, Note, throughput, wires};
+use super::{Kind, Known, L1, Note, above, throughput, wires_of};
 use std::collections::BTreeMap;
 
 /// How many bytes a packet may count for, beside its size; how often; and what that means.
@@ -36,7 +36,7 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     let forwarding = is_forwarding(table);
     if forwarding {
         table.bits().iter().for_each(|column| conventions(table, *column, note));
-        wires::check(table, known, note);
+        wires(table, known, note);
         throughput::beside_frames(table, known, note);
     }
     // (Of a table by size, some sizes may have bits alone.)
@@ -44,12 +44,11 @@ pub(super) fn check(table: &Table, known: &Known, note: &mut Note) -> bool {
     if bits_alone {
         throughput::check(table, known, note);
     }
-    let shares = table.has("size_bytes") && throughput::shares(table, known, note);
     let interfaces = ["tx", "rx"].into_iter().filter(|direction| {
         table.has(&format!("{direction}_pps")) && table.has(&format!("{direction}_mbps"))
     });
     let interfaces = interfaces.filter(|direction| one_size(table, direction, note)).count() > 0;
-    forwarding | bits_alone | shares | interfaces
+    forwarding | bits_alone | interfaces
 }
 
 /// Whether it has packets a second by size.
@@ -230,4 +229,35 @@ fn one_size(table: &Table, direction: &str, note: &mut Note) -> bool {
         }
     }
     true
+}
+
+/// Packets a second above what a wire carries: `--link`, or a column `link`, says what that is.
+fn wires(table: &Table, known: &Known, note: &mut Note) {
+    for row in table.rows() {
+        // (A size that is none is told of its cell.)
+        let size = table.number(row, "size_bytes").filter(|size| *size > 0.0);
+        let (Some(size), Some(kpps), Some(wire)) =
+            (size, kpps(table, row), wires_of(table, row, known))
+        else {
+            continue;
+        };
+        let most = wire / (size + L1 + tunnel(table.text(row, "tunnel"))) / 8.0 / 1e3;
+        if kpps > most + kpps_digit(table, row) {
+            let above = above(kpps, most);
+            let text = format!("{kpps} kpps of {size} bytes are {above} the wire's {most:.2}");
+            note(Some(row.line), Kind::Impossible, text);
+        } else if kpps > most {
+            let text = format!("{kpps} kpps of {size} bytes: the wire's {most:.3}, rounded up");
+            note(Some(row.line), Kind::Rounded, text);
+        }
+    }
+}
+
+/// Bytes that a tunnel adds to a frame.
+fn tunnel(name: &str) -> f64 {
+    match name {
+        "PPPoE" => 8.0,
+        "L2TP" => 38.0,
+        _ => 0.0,
+    }
 }

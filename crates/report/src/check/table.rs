@@ -26,10 +26,6 @@ pub(super) struct Table {
     style: Style,
     /// The columns with bits a second that are beside a frame size.
     bits: Vec<(usize, Bits)>,
-    /// Whether it had columns for each size.
-    by_size: bool,
-    /// Columns of a rate of which another is looked at.
-    unread: Vec<usize>,
     /// Whether a check has looked at a column: what none looks at is told.
     looked: Vec<Cell<bool>>,
 }
@@ -132,10 +128,10 @@ impl Table {
         }
         let cells = || rows.iter().flat_map(|row| row.cells.iter().map(String::as_str));
         let style = Style::of(cells(), delimiter == ';');
-        let by_size = by_size(&mut written, &mut rows);
-        let (names, bits, unread) = (vec![], vec![], vec![]);
+        by_size(&mut written, &mut rows);
+        let (names, bits) = (vec![], vec![]);
         let looked = vec![Cell::new(false); written.len()];
-        let mut table = Table { names, written, rows, style, bits, by_size, unread, looked };
+        let mut table = Table { names, written, rows, style, bits, looked };
         table.name();
         Ok(table)
     }
@@ -168,20 +164,15 @@ impl Table {
                     // One of each layer: a second is another quantity (the least, the most).
                     let is_new = |(_, other): &(usize, Bits)| other.layer != bits.layer;
                     if !self.bits.iter().all(is_new) {
-                        self.unread.push(at);
                         continue;
                     }
                     self.bits.push((at, bits));
                     if bits.mega == 1e3 { "gbps" } else { "mbps" }
                 }
-                Some(Meaning::WireShare) => "wire_percent",
-                Some(Meaning::Loss) => "loss_percent",
                 _ => continue,
             };
             if !self.has(name) {
                 self.names[at] = name.to_string();
-            } else if self.names[at] != name && name.ends_with("pps") {
-                self.unread.push(at);
             }
         }
         // Of what was measured by size; in a price list a model is what is sold.
@@ -217,23 +208,8 @@ impl Table {
         &self.bits
     }
 
-    /// The columns of a rate of which another is looked at.
-    pub(super) fn unread(&self) -> &[usize] {
-        &self.unread
-    }
-
-    /// Whether the file has columns for each size.
-    pub(super) fn is_by_size(&self) -> bool {
-        self.by_size
-    }
-
     pub(super) fn has(&self, name: &str) -> bool {
         self.names.iter().any(|other| other == name)
-    }
-
-    /// Whether it has all of these.
-    pub(super) fn has_all(&self, names: &[&str]) -> bool {
-        names.iter().all(|name| self.has(name))
     }
 
     /// What the file itself calls a column.
@@ -263,7 +239,7 @@ impl Table {
             self.rows.iter().any(|row| numbers::parse(peek(row, at), self.style).is_some())
         };
         let all = 0..self.written.len();
-        let left = all.filter(|&at| !self.looked[at].get() && !self.unread.contains(&at));
+        let left = all.filter(|&at| !self.looked[at].get());
         left.filter(|&at| is_number(at)).map(|at| self.head(at)).collect()
     }
 
@@ -336,8 +312,8 @@ pub(super) fn peek(row: &Row, at: usize) -> &str {
     row.cells.get(at).map_or("", String::as_str)
 }
 
-/// Makes rows of one size each of rows with columns for each size; whether there were some.
-fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) -> bool {
+/// Makes rows of one size each of rows with columns for each size.
+fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) {
     let mut of: Vec<(usize, u32, String)> = Vec::new();
     for (at, head) in written.iter().enumerate() {
         match heads::of_one_size(head) {
@@ -355,7 +331,7 @@ fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) -> bool {
     let mut sizes: Vec<u32> = of.iter().map(|(_, size, _)| *size).collect();
     sizes.dedup();
     if sizes.is_empty() {
-        return false;
+        return;
     }
     let mut whats: Vec<String> = Vec::new();
     for (_, _, what) in &of {
@@ -380,7 +356,6 @@ fn by_size(written: &mut Vec<String>, rows: &mut Vec<Row>) -> bool {
     *written = others.iter().map(|at| written[*at].clone()).collect();
     written.push("frame size".to_string());
     written.extend(whats);
-    true
 }
 
 /// `Packet size (bytes)` as `packet_size_bytes`.

@@ -3,7 +3,6 @@
 //! ```text
 //!  wire known   the most of each layer = wire · (size + more) / (size + 20): above, or which fit
 //!  not known    which layer is meant cannot be told, if the head does not say it
-//!  % of wire    at most 100; and what the frames a second beside them make
 //! ```
 
 use super::heads::Bits;
@@ -257,36 +256,4 @@ fn meanings(rates: &[Rate<'_>], link: Option<f64>, layers: &[Layer]) -> Option<S
             Some(format!("may be of {}: no one says it, and the wire carries each", names(several)))
         }
     }
-}
-
-/// Shares of the wire and of lost frames, in per cent; beside frames a second, whether they fit.
-pub(super) fn shares(table: &Table, known: &Known, note: &mut Note) -> bool {
-    let columns = ["wire_percent", "loss_percent"].map(|name| (name, table.position(name)));
-    for row in table.rows() {
-        for (name, at) in columns {
-            let Some((at, share)) = at.zip(table.number(row, name)) else { continue };
-            let slack = 10f64.powi(-table.decimals(row, name)) * 0.5;
-            if share > 100.0 + slack {
-                let head = table.head(at);
-                let text = format!("{share} % in `{head}`: more than there is");
-                note(Some(row.line), Kind::Impossible, text);
-                continue;
-            }
-            let wire = wires_of(table, row, known).filter(|_| name == "wire_percent");
-            let rate = table.number(row, "size_bytes").zip(kpps(table, row));
-            if let (Some(wire), Some((size, kpps))) = (wire, rate) {
-                let most = wire / (size + L1) / 8.0 / 1e3;
-                let exact = kpps / most * 100.0;
-                let slack = slack * 1.1 + kpps_digit(table, row) / most * 55.0;
-                if (exact - share).abs() > slack {
-                    let text = format!(
-                        "{kpps} kpps of {size} bytes are {exact:.2} % of the wire's {most:.2}, not \
-                         {share} %"
-                    );
-                    note(Some(row.line), Kind::Inconsistent, text);
-                }
-            }
-        }
-    }
-    columns.iter().any(|(_, at)| at.is_some())
 }

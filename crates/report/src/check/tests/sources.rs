@@ -114,3 +114,14 @@ fn wholes_and_limits() {
     let each = at("S3-firewall-rules", 6, 8) * 1024.0 / at("S3-firewall-rules", 6, 9);
     assert!((each - 18.4).abs() < 0.05, "{each}");
 }
+
+/// Multipliers from TCP's payload to layers 3 and 2 (without FCS), to four decimals.
+#[test]
+fn multipliers() {
+    for line in 2..=7 {
+        let [packet, data, l3, l2] = [0, 3, 4, 5].map(|of| at("S2-iperf-sizes", line, of));
+        for (bytes, printed) in [(packet, l3), (packet + 14.0, l2)] {
+            assert!((printed - bytes / data).abs() < 0.000_051, "{line}: {printed}");
+        }
+    }
+}

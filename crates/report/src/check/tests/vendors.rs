@@ -34,7 +34,6 @@ fn fixtures() {
         "f:2: impossible: column `Throughput (kfps)`: `nan` is no number that was measured",
         "f:3: impossible: column `L2 Mbps`: `-864.9` is below nothing",
         "f:3: inconsistent:",
-        "f:4: warning: column `Throughput (kfps)`: nothing in it here: not checked",
         "f:5: impossible: column `Throughput (kfps)`: `inf` is no number",
         "f:6: ambiguous: column `Throughput (kfps)`: `fast` is no number: not checked",
     ];
@@ -56,15 +55,7 @@ fn fixtures() {
         ),
         ("router-by-size", &[], &[]),
         ("router-by-size", G, &by_size),
-        (
-            "firewall-decimal-comma",
-            G,
-            &[
-                "f:4: impossible: 100.1 % in `% of line rate`: more than there is",
-                "f:5: inconsistent: 81.274 kpps of 1518 bytes are 100.00 % of the wire's 81.27, not \
-                 50 %",
-            ],
-        ),
+        ("firewall-decimal-comma", G, &[]),
         ("appliance-licensed", &[], &[no_layer]),
         ("appliance-licensed", G, &[any_layer]),
         ("tester-cells", &[], &cells),
@@ -132,9 +123,6 @@ fn one_by_one() {
         ("Frame size (bytes),Throughput (fps),Mbps L3\n64,1000000,368\n", &[]),
         ("size,Mpps,MB/s\n64,1,512\n", &["`MB/s` would be bytes a second; with the packets they"]),
         ("size,Throughput\n64,1.6 Mpps\n", &["1600 kpps of 64 bytes are 7.52 % above"]),
-        // Shares.
-        ("size,kpps,wire speed (%)\n64,1488.1,100\n", &["rounded up"]),
-        ("size,Loss %\n64,0\n128,101\n", &["101 % in `Loss %`: more than there is"]),
         // Thousands and decimals.
         ("size;kpps\n64;1.600,5\n", &["1600.5 kpps of 64 bytes are 7.55 % above"]),
         ("size,fps\n64,\"1,600,000\"\n", &["1600 kpps of 64 bytes"]),
@@ -145,10 +133,6 @@ fn one_by_one() {
         ("size,kpps\n64,1e999\n", &["f:2: impossible: column `kpps`: `1e999` is no number"]),
         ("size,kpps\n64,1\n-64,1\n0,1\n", &["f:3: impossible: column `size`", "f:4: impossible"]),
         ("size,kpps\n64,-\n128,n/a\nIMIX,5\n", &[]),
-        (
-            "size,kpps\n64,\n128,\n",
-            &["f:2: warning: column `kpps`: nothing in it here, and in the lines 3"],
-        ),
         ("sent,received,lost\n5,nan,-1\n", &["`nan` is no number", "`-1` is below nothing"]),
         ("size,kpps,mbps\nx,y,z\n", &["`size`: `x`", "`kpps`: `y`", "`mbps`: `z`"]),
         (
@@ -179,10 +163,6 @@ fn one_by_one() {
         ),
         // Each size in its own unit; one rate beside another.
         ("Model,64 byte kpps,512 byte Gbps L2\nX,1.2,9.4\n", &["9400 Mbps of 512 bytes are 876.7"]),
-        (
-            "size,Max rate (fps),Throughput (fps)\n64,1488095,1600000\n",
-            &["warning: column `Throughput (fps)`: not checked: another is the rate"],
-        ),
         // Both directions together take two wires.
         (
             "size,Direction,fps\n64,A->B,1488095\n64,Total,2976190\n64,Total,2976300\n64,B->A,2976190\n",
@@ -190,22 +170,12 @@ fn one_by_one() {
         ),
         // Offered, received, lost.
         (
-            "size,Tx (fps),Rx (fps),Loss (%)\n64,1488095,1488095,0\n64,1000000,940000,6\n64,1000,940,7\n",
-            &["f:4: inconsistent: 940 of 1000 frames a second leave a loss of 6.0000 %, not 7"],
-        ),
-        (
             "size,Tx (fps),Rx (fps)\n64,1000,1002\n64,1600000,1600000\n",
-            &[
-                "f:2: impossible: 1002 frames a second received of 1000",
-                "7.52 % above the wire's 1488095",
-            ],
+            &["f:2: impossible: 1002 frames a second received of 1000"],
         ),
         (
             "size,Tx Frames,Rx Frames,Frame Loss (%)\n64,1000,1000,0.5\n64,1000,900,10.0\n64,9,10,0\n",
-            &[
-                "f:2: inconsistent: 1000 of 1000 frames leave",
-                "f:4: impossible: 10 frames received of 9",
-            ],
+            &["f:4: impossible: 10 frames received of 9"],
         ),
         ("tx,Tx Frames,Rx Frames,Lost Frames,Duplicate Frames\n0,1000,1005,0,5\n", &[]),
         (
