@@ -5,7 +5,7 @@ use crate::device;
 use crate::failure::Failure;
 use crate::keep;
 use crate::progress::Shown;
-use crate::so_far::{self, SoFar};
+use crate::so_far::SoFar;
 use clap::Args;
 use daemon::live::Interrupt;
 use daemon::placement::{self, Pair};
@@ -141,7 +141,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     keep::writable([files.0, files.1].into_iter().flatten())?;
     let so_far = Arc::new(Mutex::new(SoFar::beside(arguments.json.as_deref())));
     let (results, ended) = measure(arguments, plan, &so_far)?;
-    let kept = finish(files, &results);
+    // Of a run that ended before its first row there is nothing to keep: the reason is told.
+    let kept = match results.rows.is_empty() && ended.is_err() {
+        true => Ok(()),
+        false => keep::finish(&report::File::Bench(results), files),
+    };
     // Not before the results are where they should be; a run that goes on after ctrl-C has it, too.
     lock(&so_far).remove();
     ended.and(kept)
@@ -195,11 +199,7 @@ fn measure(
                 show(shown, &progress);
             }
             if matches!(progress, Progress::Done(_)) {
-                lock(&so_far).write(|| {
-                    let incomplete_because = Some(so_far::WHY.to_string());
-                    let so_far = Results { incomplete_because, ..rows.so_far() };
-                    report::write(&so_far)
-                });
+                lock(&so_far).write(|| report::File::Bench(rows.so_far()));
             }
         };
         move || lab::bench::run(&plan, &kept, tell)
@@ -252,18 +252,6 @@ fn failure(error: &BenchError) -> Failure {
         BenchError::Unavailable(_) => Failure::Environment(error.to_string()),
         _ => Failure::Failed(error.to_string()),
     }
-}
-
-fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<(), Failure> {
-    if results.rows.is_empty() && results.incomplete_because.is_some() {
-        return Ok(()); // nothing to keep; the reason is told
-    }
-    keep::finish(&report::bench::document(results), files, || report::write(results))?;
-    let all_invalid = results.rows.iter().all(|row| row.verdict == Verdict::Invalid);
-    if !results.rows.is_empty() && all_invalid {
-        return Err(Failure::nothing_valid("row"));
-    }
-    keep::possible(&results.faults())
 }
 
 fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
@@ -436,22 +424,6 @@ pub(crate) fn in_memory(seed: u64) -> Environment {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// As of a `test` and of `iperf3`: one row that is valid is a result.
-    #[test]
-    fn without_a_valid_row_it_has_failed() {
-        let stored =
-            report::read::<Results>(include_str!("../../report/data/bench-2.json")).unwrap();
-        for (valid, expected) in [(0, true), (1, false), (stored.rows.len(), false)] {
-            let mut results = stored.clone();
-            for row in results.rows.iter_mut().skip(valid) {
-                row.verdict = Verdict::Invalid;
-            }
-            let ended = finish((None, None), &results).map_err(|failure| failure.to_string());
-            let failed = ended.is_err_and(|why| why.starts_with("every row was invalid: "));
-            assert_eq!(failed, expected, "{valid} valid");
-        }
-    }
 
     #[test]
     fn a_busy_machine_is_told_of() {

@@ -3,13 +3,12 @@
 use crate::device::iperf3::DeviceArguments;
 use crate::failure::Failure;
 use crate::keep;
-use crate::so_far::{self, SoFar};
+use crate::so_far::SoFar;
 use clap::Args;
 use daemon::live::Interrupt;
 use lab::iperf3::{self as method, Iperf3Error, Options, PairError, Progress};
 use measure::Environment;
-use measure::iperf3::Results;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -77,79 +76,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             done += 1;
             say!("[{done}/{rows}] {line}");
         }
-        Progress::Kept(results) => so_far.write(|| {
-            let why = Some(so_far::WHY.to_string());
-            report::write(&Results { incomplete_because: why, ..results.clone() })
-        }),
+        Progress::Kept(results) => so_far.write(|| report::File::Iperf3(results.clone())),
     });
     let results = results.map_err(|error| match &error {
         Iperf3Error::Pair(PairError::Failed(_)) => Failure::Failed(error.to_string()),
         _ => Failure::Environment(error.to_string()),
     })?;
     // `so_far` goes when the results are where they should be.
-    finish((arguments.json.as_deref(), arguments.html.as_deref()), &results)
-}
-
-/// Prints first, then writes: whatever a disk does, the figures are there.
-fn finish(files: (Option<&Path>, Option<&Path>), results: &Results) -> Result<(), Failure> {
-    keep::finish(&report::iperf3::document(results), files, || report::write(results))?;
-    if let Some(why) = &results.incomplete_because {
-        return Err(Failure::Failed(format!("incomplete: {why}")));
-    }
-    match results.faults().len() {
-        0 if results.is_all_invalid() => Err(Failure::nothing_valid("row")),
-        0 => Ok(()),
-        n => Err(Failure::Failed(format!("{n} figures are impossible; they are named above"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use measure::iperf3::Validity;
-
-    const ROWS: &str = include_str!("../../report/data/iperf3-1.json");
-    const LATENCIES: &str =
-        include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json");
-    const PATHS: &str = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
-
-    /// Something measured, and whether it says anything.
-    fn validities(of: &mut Results) -> impl Iterator<Item = &mut Validity> {
-        let rows = of.rows.iter_mut().map(|row| &mut row.validity);
-        let latencies = of.latencies.iter_mut().map(|latency| &mut latency.validity);
-        let transfers = of.paths.iter_mut().flat_map(|path| &mut path.transfers);
-        rows.chain(latencies).chain(transfers.map(|transfer| &mut transfer.validity))
-    }
-
-    /// One that is valid is a result; without any there is none, as with `test` and `bench`.
-    #[test]
-    fn how_a_run_ends() {
-        let why = || Some("the clocks differ by 3s".to_string());
-        for stored in [ROWS, LATENCIES, PATHS] {
-            let ended = |change: &dyn Fn(&mut Results)| {
-                let mut results = report::read::<Results>(stored).unwrap();
-                change(&mut results);
-                finish((None, None), &results).map_err(|failure| failure.to_string())
-            };
-            let all = |of: &mut Results| validities(of).for_each(|it| it.invalid = why());
-            let invalid = Err(
-                "every row was invalid: the tester fell short, or the machine was busy, and nothing was measured",
-            );
-            assert_eq!(ended(&|_| {}), Ok(()));
-            assert_eq!(
-                ended(&|of| validities(of).skip(1).for_each(|it| it.invalid = why())),
-                Ok(())
-            );
-            assert_eq!(ended(&all), invalid.map_err(String::from));
-            let stopped = |of: &mut Results| {
-                all(of);
-                of.incomplete_because = Some("interrupted".to_string());
-            };
-            assert_eq!(ended(&stopped), Err("incomplete: interrupted".to_string()));
-        }
-        // Of a path without its own time no transfer says anything.
-        let mut results = report::read::<Results>(PATHS).unwrap();
-        results.paths.iter_mut().for_each(|path| path.validity.invalid = why());
-        assert!(finish((None, None), &results).is_err());
-    }
+    let files = (arguments.json.as_deref(), arguments.html.as_deref());
+    keep::finish(&report::File::Iperf3(results), files)
 }

@@ -12,7 +12,6 @@
 //! Never leaves an empty file, or part of one.
 
 use crate::failure::Failure;
-use report::document::Document;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -184,16 +183,18 @@ pub(crate) fn keep(path: &Path, what: &str, text: &str, or_print: bool) -> Resul
     Err(format!("{why}; `wirespeed report html` draws it from the results"))
 }
 
-/// Prints tables, then writes the files that were asked for: results, and a page. Where one of them
-/// is to be on standard output the tables are not.
+/// The end of a run: prints tables, then writes the files that were asked for, results and a page;
+/// whatever a disk does, the figures are there. Where one of the files is to be on standard output the
+/// tables are not.
 ///
 /// # Errors
-/// [`Failure::Environment`]: one is not where it should be.
+/// [`Failure::Environment`]: a file is not where it should be. [`Failure::Failed`]: figures are
+/// impossible, or the run did not do all that it was to, or nothing in it is valid.
 pub(crate) fn finish(
-    document: &Document,
+    run: &report::File,
     (json, html): (Option<&Path>, Option<&Path>),
-    results: impl FnOnce() -> Result<String, String>,
 ) -> Result<(), Failure> {
+    let document = run.document();
     let tables = document.text();
     match json.into_iter().chain(html).any(is_stdout) {
         true => crate::out::stderr(&tables),
@@ -201,28 +202,20 @@ pub(crate) fn finish(
     }
     let mut failed = vec![];
     if let Some(path) = json {
-        failed.extend(results().and_then(|text| keep(path, "results", &text, true)).err());
+        failed.extend(run.write().and_then(|text| keep(path, "results", &text, true)).err());
     }
     if let Some(path) = html {
         failed.extend(keep(path, "page", &document.page(), false).err());
     }
-    match failed.is_empty() {
-        true => Ok(()),
-        false => {
-            let text = format!("{}; the figures are printed above", failed.join("; "));
-            Err(Failure::Environment(text))
-        }
+    if !failed.is_empty() {
+        let text = format!("{}; the figures are printed above", failed.join("; "));
+        return Err(Failure::Environment(text));
     }
-}
-
-/// Whether results that are kept can be, by what their own type says of itself.
-///
-/// # Errors
-/// [`Failure::Failed`] names the figures that are impossible.
-pub(crate) fn possible(faults: &[String]) -> Result<(), Failure> {
-    match faults {
-        [] => Ok(()),
-        some => Err(Failure::Failed(format!("impossible figures: {}", some.join("; ")))),
+    match (run.faults().as_slice(), run.incomplete_because(), run.nothing_valid()) {
+        ([], None, None) => Ok(()),
+        ([], Some(why), _) => Err(Failure::Failed(format!("incomplete: {why}"))),
+        ([], None, Some(what)) => Err(Failure::nothing_valid(what)),
+        (some, ..) => Err(Failure::Failed(format!("impossible figures: {}", some.join("; ")))),
     }
 }
 
@@ -254,4 +247,71 @@ fn free(path: &Path) -> Option<PathBuf> {
         n => path.with_file_name(format!("{name}.{n}")),
     });
     names.into_iter().find(|path| fs::symlink_metadata(path).is_err())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Verdict;
+    use report::File;
+
+    const WHY: &str = "invalid: the clocks differ by 3s";
+
+    /// Makes all, or all but one, of what a file has invalid.
+    fn invalid(file: &mut File, but: usize) {
+        match file {
+            File::Bench(of) => {
+                of.rows.iter_mut().skip(but).for_each(|row| row.verdict = Verdict::Invalid);
+            }
+            File::Suite(of) => {
+                let trials = of.cells.iter_mut().flat_map(|cell| &mut cell.trials);
+                trials.skip(but).for_each(|trial| trial.outcome = WHY.to_string());
+            }
+            File::Iperf3(of) => {
+                let rows = of.rows.iter_mut().map(|row| &mut row.validity);
+                let latencies = of.latencies.iter_mut().map(|latency| &mut latency.validity);
+                let transfers = of.paths.iter_mut().flat_map(|path| &mut path.transfers);
+                let all = rows.chain(latencies).chain(transfers.map(|one| &mut one.validity));
+                all.skip(but).for_each(|validity| validity.invalid = Some(WHY.to_string()));
+            }
+            File::Survey(_) => {}
+        }
+    }
+
+    /// One row or trial that is valid is a result, and a device that lost frames was measured all the same.
+    #[test]
+    fn how_a_run_ends() {
+        for (stored, what) in [
+            (include_str!("../../report/data/bench-2.json"), "row"),
+            (include_str!("../../report/data/test-2-delays.json"), "trial"),
+            (include_str!("../../report/data/iperf3-1.json"), "row"),
+            (include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json"), "row"),
+            (include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json"), "row"),
+        ] {
+            let ended = |change: &dyn Fn(File) -> File| {
+                let file = change(File::read(stored).unwrap());
+                finish(&file, (None, None)).map_err(|failure| failure.to_string())
+            };
+            let all = |but: usize| {
+                move |mut file: File| {
+                    invalid(&mut file, but);
+                    file
+                }
+            };
+            assert_eq!(ended(&|file| file), Ok(()));
+            assert_eq!(ended(&all(1)), Ok(()), "{what}");
+            let none = ended(&all(0)).unwrap_err();
+            assert!(none.starts_with(&format!("every {what} was invalid: the tester")), "{none}");
+            let stopped = ended(&|file| all(0)(file).incomplete("interrupted"));
+            assert_eq!(stopped, Err("incomplete: interrupted".to_string()));
+        }
+        let mut file = File::read(include_str!("../../report/data/test-2-delays.json")).unwrap();
+        let File::Suite(results) = &mut file else { panic!("a suite") };
+        results.cells[0].trials[0].sent += 1;
+        let said = finish(&file, (None, None)).unwrap_err().to_string();
+        assert!(said.starts_with("impossible figures: "), "{said}");
+        let File::Suite(results) = &mut file else { panic!("a suite") };
+        results.cells.clear();
+        assert!(finish(&file, (None, None)).is_ok());
+    }
 }

@@ -17,7 +17,7 @@ use wire::Moment;
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// What stands in it for why it is incomplete.
-pub(crate) const WHY: &str = "this is what there was while the run went on";
+const WHY: &str = "this is what there was while the run went on";
 
 /// The file, if there is to be one.
 pub(crate) struct SoFar {
@@ -39,17 +39,15 @@ impl SoFar {
 
     /// Writes what there is by now, unless that was done a moment ago. Where it cannot, the run goes on:
     /// it will say so at its end.
-    pub(crate) fn write(&mut self, text: impl FnOnce() -> Result<String, String>) {
+    pub(crate) fn write(&mut self, run: impl FnOnce() -> report::File) {
         let (Some(path), now) = (&self.path, self.clock.now()) else { return };
         if self.written.is_some_and(|last| now.since(last) < PAUSE) {
             return;
         }
         self.written = Some(now);
-        let _ = text().map(|text| keep::replace(path, &text));
+        let _ = run().incomplete(WHY).write().map(|text| keep::replace(path, &text));
     }
-}
 
-impl SoFar {
     /// The results are where they should be: what there was meanwhile goes, and no more comes.
     pub(crate) fn remove(&mut self) {
         if let (Some(path), Some(_)) = (self.path.take(), self.written) {

@@ -5,16 +5,15 @@ use crate::failure::Failure;
 use crate::frames::Frames;
 use crate::keep;
 use crate::progress::Shown;
-use crate::so_far::{self, SoFar};
+use crate::so_far::SoFar;
 use clap::Args;
 use lab::suite::fit::Unfit;
 use lab::suite::plan::{self, Allowed};
 use lab::suite::{self, Device, Options, Plan, Progress};
 use lab::{machine, placement};
-use measure::SuiteResults;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -198,35 +197,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let results = suite::run(&plan, scaling, &options, |progress| {
         show(&mut shown, &progress);
         if let Progress::Done(results) = progress {
-            so_far.write(|| {
-                let why = Some(so_far::WHY.to_string());
-                report::write(&SuiteResults { incomplete_because: why, ..results.clone() })
-            });
+            so_far.write(|| report::File::Suite(results.clone()));
         }
     });
     drop(shown);
     // `so_far` goes when the results are where they should be.
-    finish(&files, &results, options.interrupt.load(Ordering::Relaxed))
-}
-
-/// Prints first, then writes: whatever a disk does, the figures are there.
-fn finish(
-    files: &[Option<PathBuf>; 2],
-    results: &SuiteResults,
-    interrupted: bool,
-) -> Result<(), Failure> {
     let files = (files[0].as_deref(), files[1].as_deref());
-    keep::finish(&report::suite::document(results), files, || report::write(results))?;
-    keep::possible(&results.faults())?;
-    let mut trials = results.cells.iter().flat_map(|cell| &cell.trials).peekable();
-    let any = trials.peek().is_some();
-    let invalid = any && trials.all(|trial| trial.outcome.starts_with("invalid"));
-    match &results.incomplete_because {
-        Some(_) if interrupted => Err(Failure::Failed("interrupted: incomplete".to_string())),
-        Some(why) => Err(Failure::Failed(format!("incomplete: {why}"))),
-        None if invalid => Err(Failure::nothing_valid("trial")),
-        None => Ok(()),
-    }
+    keep::finish(&report::File::Suite(results), files)
 }
 
 fn show(shown: &mut Shown, progress: &Progress<'_>) {
@@ -256,49 +233,10 @@ fn place(configuration: &str, size: &str, procedure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::ExitCode;
 
     #[test]
     fn streams_have_lengths_of_their_own() {
         assert_eq!(place("none", "64 byte", "streams"), "none, streams");
         assert_eq!(place("none", "64 byte", "reset"), "none, 64 byte, reset");
-    }
-
-    /// What its trials came to is the exit code: a device that lost frames was measured all the same.
-    #[test]
-    fn how_a_run_ends() {
-        let stored = include_str!("../../report/data/test-2-delays.json");
-        let check = |change: fn(&mut SuiteResults), interrupted, expected: &str| {
-            let mut results = report::suite::read(stored).unwrap();
-            change(&mut results);
-            match finish(&[None, None], &results, interrupted) {
-                Ok(()) => assert_eq!(expected, ""),
-                Err(failure) => {
-                    let code = format!("{:?}", failure.exit_code());
-                    assert_eq!(code, format!("{:?}", ExitCode::from(1)), "{expected}");
-                    assert!(failure.to_string().starts_with(expected), "{failure}");
-                    assert!(!expected.is_empty(), "{failure}");
-                }
-            }
-        };
-        fn trials(results: &mut SuiteResults) -> impl Iterator<Item = &mut String> {
-            let trials = results.cells.iter_mut().flat_map(|cell| &mut cell.trials);
-            trials.map(|trial| &mut trial.outcome)
-        }
-        fn invalid(outcome: &mut String) {
-            *outcome = "invalid: the clocks differ by 3s".to_string();
-        }
-        check(|_| {}, false, "");
-        check(|all| trials(all).for_each(invalid), false, "every trial was invalid: the tester");
-        check(|all| trials(all).skip(1).for_each(invalid), false, "");
-        let stopped = |all: &mut SuiteResults| {
-            trials(all).for_each(invalid);
-            all.incomplete_because = Some("no memory".to_string());
-        };
-        check(stopped, false, "incomplete: no memory");
-        check(stopped, true, "interrupted: incomplete");
-        let impossible = |all: &mut SuiteResults| all.cells[0].trials[0].sent += 1;
-        check(impossible, false, "impossible figures: ");
-        check(|all| all.cells.clear(), false, "");
     }
 }

@@ -164,7 +164,7 @@ fn ctrl_c_ends_it_and_keeps_what_there_is() {
         }
         assert_eq!((results.complete, why), (false, Some("interrupted")), "{name}");
         assert!(out.contains("INCOMPLETE: interrupted"), "{name}: {out}{err}");
-        assert!(err.ends_with("wirespeed: interrupted: incomplete\n"), "{name}: {err}");
+        assert!(err.ends_with("wirespeed: incomplete: interrupted\n"), "{name}: {err}");
         assert!(std::fs::read_to_string(&html).unwrap().contains("interrupted"), "{name}");
         // And the file is read again, by whoever asks.
         for (again, code, expected) in [

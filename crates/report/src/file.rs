@@ -53,6 +53,49 @@ impl File {
         })
     }
 
+    /// As it is written: JSON, with a newline at the end.
+    ///
+    /// # Errors
+    /// Something in it is not a number, which JSON has no word for.
+    pub fn write(&self) -> Result<String, String> {
+        match self {
+            File::Bench(results) => json::write(results),
+            File::Suite(results) => json::write(results),
+            File::Iperf3(results) => json::write(results),
+            File::Survey(surveys) => json::write(surveys),
+        }
+    }
+
+    /// The same, and why it is not all that was asked for.
+    #[must_use]
+    pub fn incomplete(mut self, why: &str) -> File {
+        let why = Some(why.to_string());
+        match &mut self {
+            File::Bench(results) => results.incomplete_because = why,
+            File::Suite(results) => (results.complete, results.incomplete_because) = (false, why),
+            File::Iperf3(results) => results.incomplete_because = why,
+            File::Survey(_) => {}
+        }
+        self
+    }
+
+    /// What there is of it that could be valid, a row or a trial, if none of them is.
+    pub fn nothing_valid(&self) -> Option<&'static str> {
+        let (what, n, valid) = match self {
+            File::Bench(results) => {
+                let valid = |row: &&measure::Row| row.verdict != measure::Verdict::Invalid;
+                ("row", results.rows.len(), results.rows.iter().filter(valid).count())
+            }
+            File::Suite(results) => {
+                let trials = || results.cells.iter().flat_map(|cell| &cell.trials);
+                ("trial", trials().count(), trials().filter(|trial| trial.is_valid()).count())
+            }
+            File::Iperf3(results) => ("row", 1, usize::from(!results.is_all_invalid())),
+            File::Survey(_) => return None,
+        };
+        (n > 0 && valid == 0).then_some(what)
+    }
+
     /// The command that writes such files.
     pub fn command(&self) -> &'static str {
         match self {
