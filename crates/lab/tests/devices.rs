@@ -54,7 +54,7 @@ fn measured(plan: &Plan) -> Results {
 }
 
 /// A device that does a row, introduced and warmed up.
-fn stand(kind: &Kind, mode: Mode, name: &str) -> WiredTestbed {
+fn testbed(kind: &Kind, mode: Mode, name: &str) -> WiredTestbed {
     stand_between(kind, mode, name, None)
 }
 
@@ -69,18 +69,18 @@ fn stand_between(
     let plan = Plan { generator, ..plan };
     let configuration = plan.configurations[0];
     let job = Job { plan: &plan, configuration, table: None, environment: &environment };
-    let mut stand =
+    let mut testbed =
         WiredTestbed::new(kind, &job).unwrap_or_else(|cannot| panic!("{name}: {cannot:?}"));
-    stand.prepare(&job, FrameLen::MIN).unwrap_or_else(|error| panic!("{name}: {error}"));
-    stand
+    testbed.prepare(&job, FrameLen::MIN).unwrap_or_else(|error| panic!("{name}: {error}"));
+    testbed
 }
 
 /// Sends at 10,000 frames a second until all come back: on a machine that does other things as well
 /// a ring may run over now and then.
-fn lossless(stand: &mut WiredTestbed) -> Counts {
+fn lossless(testbed: &mut WiredTestbed) -> Counts {
     let mut seen = Vec::new();
     for _ in 0..20 {
-        let turn = stand.trial(Some(PacketRate(10_000.0)), Duration::from_millis(300)).unwrap();
+        let turn = testbed.trial(Some(PacketRate(10_000.0)), Duration::from_millis(300)).unwrap();
         let counts = turn.ran.trial.counts;
         if counts.received == counts.sent && counts.sent >= 2000 {
             assert_eq!((counts.duplicate, counts.corrupt), (0, 0), "{counts:?}");
@@ -88,7 +88,7 @@ fn lossless(stand: &mut WiredTestbed) -> Counts {
         }
         seen.push(turn.ran.trial);
     }
-    panic!("{}: {seen:#?}", stand.name());
+    panic!("{}: {seen:#?}", testbed.name());
 }
 
 /// What a counter of a rule says: `counter packets 12 bytes 720`.
@@ -99,8 +99,8 @@ fn counted(namespace: &Namespace, family: &str) -> u64 {
 }
 
 /// That packets went through a device and back, one by one, or that nobody could send them.
-fn is_pinged(stand: &WiredTestbed, has_ping: bool) {
-    let Setup { ping, remarks, .. } = &stand.setup;
+fn is_pinged(testbed: &WiredTestbed, has_ping: bool) {
+    let Setup { ping, remarks, .. } = &testbed.setup;
     assert_eq!(ping.is_some(), has_ping, "{remarks:?}");
     match ping {
         Some(ping) => assert!(ping.answered > 0 && ping.p50_ns > 0, "{ping:?}"),
@@ -115,14 +115,14 @@ fn the_kernel_forwards_and_bridges() {
     }
     let has_ping = !left_out::lacks_in_part(&["ping"]);
     for mode in [Mode::Routing, Mode::Bridging] {
-        let mut stand = stand(&Kind::Linux, mode, "none");
-        let before = ["d0", "d1"].map(|end| stand.rig().counters(end).rx);
-        let first = lossless(&mut stand);
-        let after = ["d0", "d1"].map(|end| stand.rig().counters(end).rx);
+        let mut testbed = testbed(&Kind::Linux, mode, "none");
+        let before = ["d0", "d1"].map(|end| testbed.rig().counters(end).rx);
+        let first = lossless(&mut testbed);
+        let after = ["d0", "d1"].map(|end| testbed.rig().counters(end).rx);
         let seen: u64 = after.iter().zip(before).map(|(after, before)| after - before).sum();
         assert!(seen >= first.sent, "{mode}: {seen} frames at the kernel's ends, {first:?}");
-        is_pinged(&stand, has_ping);
-        assert!(!stand.setup.commands.is_empty());
+        is_pinged(&testbed, has_ping);
+        assert!(!testbed.setup.commands.is_empty());
     }
 }
 
@@ -133,14 +133,14 @@ fn what_is_kept_makes_it_again() {
     if skipped(&["ethtool", "nft"]) {
         return;
     }
-    let stand = stand(&Kind::Linux, Mode::Routing, "25-filter-rules");
+    let testbed = testbed(&Kind::Linux, Mode::Routing, "25-filter-rules");
     // Of the offloads, those that the program at the tester's end does not fix.
     let tells = "for end in d0 d1; do ip -br link show $end; cat /sys/class/net/$end/threaded; \
                  ethtool -k $end | grep -E '^([rt]x-checksumming|tcp-seg|generic-)'; done; \
                  ip route; ip neighbour show nud permanent | sort; nft list ruleset";
-    let device = [stand.setup.commands.join("\n"), format!("{{ {tells}; }} >&3")].join("\n");
+    let device = [testbed.setup.commands.join("\n"), format!("{{ {tells}; }} >&3")].join("\n");
     // Threads are called alike wherever they are, and these would be the device's own.
-    let cables = stand.setup.cables.iter().filter(|line| !line.contains("pgrep"));
+    let cables = testbed.setup.cables.iter().filter(|line| !line.contains("pgrep"));
     let cables = cables.map(String::as_str).collect::<Vec<_>>().join("\n");
     let script = format!(
         "mkdir -p /run/netns; mount -t tmpfs none /run/netns; set -e; exec 3>&1 >/dev/null\n\
@@ -149,7 +149,7 @@ fn what_is_kept_makes_it_again() {
     let typed = |script: &str| {
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", script]);
-        let output = stand.rig().device.output(command).unwrap();
+        let output = testbed.rig().device.output(command).unwrap();
         let [said, error] =
             [&output.stdout, &output.stderr].map(|out| String::from_utf8_lossy(out));
         assert!(output.status.success() && error.is_empty(), "{error}\n{script}");
@@ -159,7 +159,7 @@ fn what_is_kept_makes_it_again() {
     let again = typed(&script);
     assert!(is.len() > 90 && is.iter().any(|line| line.contains("drop")), "{is:#?}");
     assert_eq!(is, again);
-    assert!(stand.setup.cables.iter().filter(|line| line.contains("pgrep")).count() >= 4);
+    assert!(testbed.setup.cables.iter().filter(|line| line.contains("pgrep")).count() >= 4);
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn rules_are_read_and_connections_tracked() {
         return;
     }
     for (mode, family) in [(Mode::Routing, "ip"), (Mode::Bridging, "bridge")] {
-        let mut stand = stand(&Kind::Linux, mode, "25-filter-rules");
-        let device = &stand.rig().device;
+        let mut testbed = testbed(&Kind::Linux, mode, "25-filter-rules");
+        let device = &testbed.rig().device;
         // Behind the 25: what arrives here has been compared with them all.
         ask(device, &format!("nft add rule {family} filter forward counter")).unwrap();
         let said = witness(device);
@@ -179,9 +179,9 @@ fn rules_are_read_and_connections_tracked() {
             let connections = connections.and_then(|text| text.split(' ').next()?.parse().ok());
             assert!(connections.is_some_and(|n: u64| n >= 10_000), "{said:?}");
         }
-        let before = counted(&stand.rig().device, family);
-        let counts = lossless(&mut stand);
-        let passed = counted(&stand.rig().device, family) - before;
+        let before = counted(&testbed.rig().device, family);
+        let counts = lossless(&mut testbed);
+        let passed = counted(&testbed.rig().device, family) - before;
         assert!(passed >= counts.received, "{mode}: {passed} of {counts:?}");
     }
 }
@@ -191,11 +191,12 @@ fn every_client_has_a_class_at_both_ends() {
     if skipped(&["tc"]) {
         return;
     }
-    let mut stand = stand(&Kind::Linux, Mode::Routing, "25-simple-queues");
-    let passed = |stand: &WiredTestbed| ["d0", "d1"].map(|end| classes(&stand.rig().device, end));
-    let before = passed(&stand);
-    let counts = lossless(&mut stand);
-    let after = passed(&stand);
+    let mut testbed = testbed(&Kind::Linux, Mode::Routing, "25-simple-queues");
+    let passed =
+        |testbed: &WiredTestbed| ["d0", "d1"].map(|end| classes(&testbed.rig().device, end));
+    let before = passed(&testbed);
+    let counts = lossless(&mut testbed);
+    let after = passed(&testbed);
     assert_eq!(after.map(|(classes, _)| classes), [25, 25], "{after:?}");
     let packets: u64 = after.iter().zip(before).map(|(after, before)| after.1 - before.1).sum();
     assert!(packets >= counts.received, "{packets} of {counts:?}");
@@ -212,9 +213,9 @@ fn our_router_in_the_kernels_place() {
         (Mode::Routing, "fasttrack", Generator::User),
         (Mode::Bridging, "none", Generator::Kernel),
     ] {
-        let mut stand = stand_between(&Kind::Wirespeed, mode, name, Some(generator));
-        lossless(&mut stand);
-        is_pinged(&stand, has_ping);
+        let mut testbed = stand_between(&Kind::Wirespeed, mode, name, Some(generator));
+        lossless(&mut testbed);
+        is_pinged(&testbed, has_ping);
     }
 }
 
@@ -223,8 +224,8 @@ fn one_per_cent_lost_is_found_to_the_frame() {
     if skipped(&["nft"]) {
         return;
     }
-    let mut stand = stand(&Kind::Linux, Mode::Routing, "none");
-    let device = &stand.rig().device;
+    let mut testbed = testbed(&Kind::Linux, Mode::Routing, "none");
+    let device = &testbed.rig().device;
     for words in [
         "nft add table ip filter",
         "nft add chain ip filter forward { type filter hook forward priority 0 ; }",
@@ -234,9 +235,9 @@ fn one_per_cent_lost_is_found_to_the_frame() {
     }
     let mut seen = Vec::new();
     for _ in 0..20 {
-        let before = counted(&stand.rig().device, "ip");
-        let turn = stand.trial(Some(PacketRate(10_000.0)), Duration::from_millis(500)).unwrap();
-        let lost = counted(&stand.rig().device, "ip") - before;
+        let before = counted(&testbed.rig().device, "ip");
+        let turn = testbed.trial(Some(PacketRate(10_000.0)), Duration::from_millis(500)).unwrap();
+        let lost = counted(&testbed.rig().device, "ip") - before;
         let counts = turn.ran.trial.counts;
         let share = counts.lost().unwrap() as f64 / counts.sent as f64;
         seen.push((lost, turn.ran.trial));
@@ -314,8 +315,8 @@ fn testpmd_forwards_and_does_nothing_else() {
             (plan(std::slice::from_ref(&kind), mode, "none"), Environment::default());
         let configuration = plan.configurations[0];
         let job = Job { plan: &plan, configuration, table: None, environment: &environment };
-        let mut stand = match WiredTestbed::new(&kind, &job) {
-            Ok(stand) => stand,
+        let mut testbed = match WiredTestbed::new(&kind, &job) {
+            Ok(testbed) => testbed,
             Err(Cannot::Failed(BenchError::Unavailable(unavailable))) => {
                 let said = unavailable.to_string();
                 assert!(said.contains("package"), "{said}");
@@ -323,16 +324,16 @@ fn testpmd_forwards_and_does_nothing_else() {
             }
             Err(other) => panic!("{other:?}"),
         };
-        stand.prepare(&job, FrameLen::MIN).unwrap_or_else(|error| panic!("{driver:?}: {error}"));
-        lossless(&mut stand);
-        assert!(stand.setup.commands.iter().any(|line| line.starts_with("dpdk-testpmd ")));
+        testbed.prepare(&job, FrameLen::MIN).unwrap_or_else(|error| panic!("{driver:?}: {error}"));
+        lossless(&mut testbed);
+        assert!(testbed.setup.commands.iter().any(|line| line.starts_with("dpdk-testpmd ")));
         // It polls, but only while it is measured.
-        let worked = stand.worked();
+        let worked = testbed.worked();
         std::thread::sleep(Duration::from_millis(100));
         assert!(worked > Duration::ZERO);
-        assert_eq!(stand.worked(), worked, "it takes the processor from others");
-        let is_mute = stand.setup.remarks.iter().any(|remark| remark.starts_with("no pings: "));
-        assert_eq!((stand.setup.ping.is_none(), stand.is_fair()), (is_mute, false));
+        assert_eq!(testbed.worked(), worked, "it takes the processor from others");
+        let is_mute = testbed.setup.remarks.iter().any(|remark| remark.starts_with("no pings: "));
+        assert_eq!((testbed.setup.ping.is_none(), testbed.is_fair()), (is_mute, false));
     }
     let plan = plan(&[Kind::Testpmd(Driver::Xdp)], Mode::Routing, "conntrack");
     let results = measured(&plan);

@@ -1,8 +1,10 @@
 //! The built-in router as a suite's device: made of a script, and made to forget.
 
+use super::inside::Dropped;
 use crate::device;
 use config::Interpreter;
-use port::Slab;
+use measure::procedure::Stop;
+use port::{Port, Slab};
 use router::{MENUS, Router};
 use wire::{MacAddr, Moment};
 
@@ -12,6 +14,49 @@ pub(super) const DEVICE: &str = "wirespeed router";
 /// Its address on a port. (A kernel between veths is given the same ones.)
 pub(super) fn mac(port: usize) -> MacAddr {
     device::port_mac(port + 1)
+}
+
+/// The router, and what of those before it counts on.
+pub(super) struct BuiltIn {
+    pub(super) router: Router,
+    n: usize,
+    slab: Slab,
+    script: String,
+    dropped: Dropped,
+    left: u64,
+}
+
+impl BuiltIn {
+    /// One with `n` ports and this configuration.
+    ///
+    /// # Errors
+    /// The script was refused: where, and why.
+    pub(super) fn new(n: usize, slab: &Slab, script: &str) -> Result<BuiltIn, Stop> {
+        let router = router(n, slab, script).map_err(Stop::Broken)?;
+        let (slab, script) = (slab.clone(), script.to_string());
+        Ok(BuiltIn { router, n, slab, script, dropped: Dropped::default(), left: 0 })
+    }
+
+    /// One that knows nothing takes its place.
+    ///
+    /// # Errors
+    /// As of [`BuiltIn::new`].
+    pub(super) fn start_anew(&mut self) -> Result<(), Stop> {
+        let router = router(self.n, &self.slab, &self.script).map_err(Stop::Broken)?;
+        (self.dropped, self.left) = (self.dropped.with(&self.router), self.left());
+        self.router = router;
+        Ok(())
+    }
+
+    /// Frames that left it so far.
+    pub(super) fn left(&self) -> u64 {
+        self.left + device::left(&self.router)
+    }
+
+    /// What it dropped so far, and its ports' rings.
+    pub(super) fn dropped(&self, ports: &[impl Port]) -> Dropped {
+        self.dropped.with(&self.router).with_rings(ports.iter().map(Port::counters))
+    }
 }
 
 /// A router with `n` ports and this configuration.

@@ -52,56 +52,56 @@ pub(super) struct Drive<'a> {
 }
 
 impl Drive<'_> {
-    /// Does all of a duty.
+    /// Does all of a task.
     ///
     /// # Errors
     /// [`Stop::Interrupted`]: nothing more was sent, and what had been came, or had the time to.
-    pub(super) fn run<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Task) -> Result<(), Stop> {
-        let ran = self.all(tester, duty);
-        if ran == Err(Stop::Interrupted) && duty.talk.is_none() {
-            self.gather(tester, duty);
+    pub(super) fn run<P: Port>(&self, tester: &mut Tester<P>, task: &mut Task) -> Result<(), Stop> {
+        let ran = self.all(tester, task);
+        if ran == Err(Stop::Interrupted) && task.talk.is_none() {
+            self.gather(tester, task);
         }
         ran
     }
 
     /// What is under way when sending was interrupted is no loss.
-    fn gather<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Task) {
+    fn gather<P: Port>(&self, tester: &mut Tester<P>, task: &mut Task) {
         let mut now = self.clock.now();
         let (mut last, end) = (now, now);
-        while !duty.is_back() && now.since(last) < self.quiet && now.since(end) < RESIDUAL {
-            if tester.receive(now, duty) > 0 {
+        while !task.is_back() && now.since(last) < self.quiet && now.since(end) < RESIDUAL {
+            if tester.receive(now, task) > 0 {
                 last = now;
             }
             now = self.clock.now();
         }
     }
 
-    fn all<P: Port>(&self, tester: &mut Tester<P>, duty: &mut Task) -> Result<(), Stop> {
+    fn all<P: Port>(&self, tester: &mut Tester<P>, task: &mut Task) -> Result<(), Stop> {
         let mut reset = self.reset;
         let mut now = self.clock.now();
         // It was to begin by now.
-        let played = duty.players.iter().map(Player::next_due);
-        let late = duty.senders.iter().flatten().map(Sender::next_due).chain(played).min();
-        duty.conditions.stood_still += late.map_or(Duration::ZERO, |due| now.since(due));
-        let played = duty.players.iter().map(Player::last_due);
-        let ends = duty.senders.iter().flatten().map(Sender::ends).chain(played);
+        let played = task.players.iter().map(Player::next_due);
+        let late = task.senders.iter().flatten().map(Sender::next_due).chain(played).min();
+        task.conditions.stood_still += late.map_or(Duration::ZERO, |due| now.since(due));
+        let played = task.players.iter().map(Player::last_due);
+        let ends = task.senders.iter().flatten().map(Sender::ends).chain(played);
         let ends = ends.max().unwrap_or(now);
-        let hopeless = match duty.talk {
+        let hopeless = match task.talk {
             None => ends + BEHIND.max(ends.since(now) / 10),
             Some(_) => Moment::from_nanos(u64::MAX), // connections last as long as they do
         };
         // Nothing to send: a while for what is asked and answered.
         let until = now + self.patience;
-        let nothing = duty.senders.is_empty();
-        while if nothing { now < until } else { !duty.is_done(now) && now < hopeless } {
-            self.tick(now, tester, duty)?;
+        let nothing = task.senders.is_empty();
+        while if nothing { now < until } else { !task.is_done(now) && now < hopeless } {
+            self.tick(now, tester, task)?;
             if let Some((raised, _)) = reset.filter(|(_, at)| now >= *at) {
                 raised.store(true, Ordering::Relaxed);
                 reset = None;
             }
-            let then = self.look(now, duty);
-            if duty.talk.is_none() {
-                let busy = duty.conditions.busy.get_or_insert_default();
+            let then = self.look(now, task);
+            if task.talk.is_none() {
+                let busy = task.conditions.busy.get_or_insert_default();
                 busy.tick(then.since(now), tester.is_behind());
             }
             now = then;
@@ -109,20 +109,20 @@ impl Drive<'_> {
         // What is still under way.
         let (mut last, end) = (now, now);
         let most = 10 * self.quiet;
-        let most = if duty.until_quiet { most } else { most.min(RESIDUAL) };
-        while !duty.is_back() && now.since(last) < self.quiet && now.since(end) < most {
-            if self.tick(now, tester, duty)? > 0 {
+        let most = if task.until_quiet { most } else { most.min(RESIDUAL) };
+        while !task.is_back() && now.since(last) < self.quiet && now.since(end) < most {
+            if self.tick(now, tester, task)? > 0 {
                 last = now;
             }
-            now = self.look(now, duty);
+            now = self.look(now, task);
         }
-        if duty.is_back() || now.since(last) >= self.quiet {
+        if task.is_back() || now.since(last) >= self.quiet {
             return Ok(());
         }
-        duty.close();
+        task.close();
         let (end, most) = (now, (10 * self.quiet).min(RESTABILISE));
         while now.since(last) < self.quiet && now.since(end) < most {
-            if self.tick(now, tester, duty)? > 0 {
+            if self.tick(now, tester, task)? > 0 {
                 last = now;
             }
             now = self.clock.now();
@@ -132,15 +132,15 @@ impl Drive<'_> {
 
     /// The time; if it is long since the last, that is noted.
     #[inline]
-    fn look(&self, last: Moment, duty: &mut Task) -> Moment {
+    fn look(&self, last: Moment, task: &mut Task) -> Moment {
         if self.yields {
             std::thread::yield_now();
         }
         let now = self.clock.now();
         let since = now.since(last);
-        let gap = if duty.talk.is_some() { self.gap.max(TALK_GAP) } else { self.gap };
+        let gap = if task.talk.is_some() { self.gap.max(TALK_GAP) } else { self.gap };
         if since > gap {
-            duty.conditions.stood_still += since;
+            task.conditions.stood_still += since;
         }
         now
     }
@@ -150,17 +150,17 @@ impl Drive<'_> {
         &self,
         now: Moment,
         tester: &mut Tester<P>,
-        duty: &mut Task,
+        task: &mut Task,
     ) -> Result<usize, Stop> {
         if self.interrupt.load(Ordering::Relaxed) {
             return Err(Stop::Interrupted);
         }
-        if duty.talk.is_some() {
-            return Ok(tester.tick(now, duty));
+        if task.talk.is_some() {
+            return Ok(tester.tick(now, task));
         }
-        let received = tester.receive(now, duty);
+        let received = tester.receive(now, task);
         // What is received takes a while: a frame is as old as it is when it goes out.
-        tester.send(if received > 0 { self.clock.now() } else { now }, duty);
+        tester.send(if received > 0 { self.clock.now() } else { now }, task);
         Ok(received)
     }
 }
@@ -244,17 +244,17 @@ mod tests {
             let stream = stream(&plan, port as u8, (port, 0), &FrameLen::MIN.into(), None).unwrap();
             vec![Sender::new(stream, Schedule { load, start, duration })]
         };
-        let mut duty = Task::new(start, vec![sender(0), sender(1)]);
-        tester.begin(&mut duty);
+        let mut task = Task::new(start, vec![sender(0), sender(1)]);
+        tester.begin(&mut task);
         for us in 0..1000 {
-            tester.tick(start + Duration::from_micros(us), &mut duty);
+            tester.tick(start + Duration::from_micros(us), &mut task);
         }
-        let counts = duty.counts(&tester);
+        let counts = task.counts(&tester);
         assert_eq!((counts.intended, counts.sent), (200, 200), "{counts:?}");
         assert!(tester.wires.iter().all(|wire| wire.counters.tx_drop == 2));
         // Those that were refused were not sent.
         tester.wires[0].counters.tx_drop += 5;
-        assert_eq!(duty.counts(&tester).sent, 195);
+        assert_eq!(task.counts(&tester).sent, 195);
     }
 
     fn plan() -> plan::Plan {
@@ -278,12 +278,12 @@ mod tests {
             let stream = stream(&plan, port as u8, (port, 0), &FrameLen::MIN.into(), None).unwrap();
             vec![Sender::new(stream, Schedule { load, start, duration })]
         };
-        let mut duty = Task::new(start, vec![sender(0), sender(1)]);
-        tester.begin(&mut duty);
+        let mut task = Task::new(start, vec![sender(0), sender(1)]);
+        tester.begin(&mut task);
         let quiet = Duration::from_millis(1);
         let (patience, gap) = (Duration::ZERO, Duration::from_secs(1));
         let drive = Drive { clock, quiet, interrupt, reset: None, patience, yields: false, gap };
-        (drive.run(&mut tester, &mut duty), tester, duty)
+        (drive.run(&mut tester, &mut task), tester, task)
     }
 
     /// An hour's load is over with the tick that is under way: what other ports had due in it, a
@@ -293,13 +293,13 @@ mod tests {
         let interrupt = Arc::new(AtomicBool::new(false));
         let wire = || Pressing { sent: 0, at: 5000, after: 0, interrupt: interrupt.clone() };
         let load = (1e6, Duration::from_secs(3600));
-        let (ended, tester, duty) = run(vec![wire(), wire()], &interrupt, load);
+        let (ended, tester, task) = run(vec![wire(), wire()], &interrupt, load);
         assert_eq!(ended, Err(Stop::Interrupted));
         let sent: Vec<u64> = tester.wires.iter().map(|wire| wire.sent).collect();
         let after: u64 = tester.wires.iter().map(|wire| wire.after).sum();
         assert!(sent.iter().any(|&sent| (5000..5064).contains(&sent)), "{sent:?}");
         assert!(after <= 64, "{after} frames after ctrl-C");
-        assert_eq!(duty.sent(), sent.iter().sum::<u64>());
+        assert_eq!(task.sent(), sent.iter().sum::<u64>());
     }
 
     /// A cable that brings nothing until ctrl-C is pressed, after so many frames.
@@ -335,11 +335,11 @@ mod tests {
         let interrupt = Arc::new(AtomicBool::new(false));
         let (a, b) = port::memory::wire(4096);
         let slow = |cable| Slow { cable, at: 500, interrupt: interrupt.clone() };
-        let (ended, _, duty) =
+        let (ended, _, task) =
             run(vec![slow(a), slow(b)], &interrupt, (1e5, Duration::from_secs(3600)));
         assert_eq!(ended, Err(Stop::Interrupted));
-        assert!(duty.sent() >= 500);
-        assert_eq!(duty.received(), duty.sent());
+        assert!(task.sent() >= 500);
+        assert_eq!(task.received(), task.sent());
     }
 
     /// A hundred times what any tester sends: nearly all of it is not sent, and counted as intended.
@@ -348,9 +348,9 @@ mod tests {
         let interrupt = Arc::new(AtomicBool::new(false));
         let wire = || Pressing { sent: 0, at: u64::MAX, after: 0, interrupt: interrupt.clone() };
         let load = (1e10, Duration::from_millis(10));
-        let (ended, _, duty) = run(vec![wire(), wire()], &interrupt, load);
+        let (ended, _, task) = run(vec![wire(), wire()], &interrupt, load);
         assert_eq!(ended, Ok(()));
-        let sent = duty.senders.iter().flatten().map(Sender::sent);
+        let sent = task.senders.iter().flatten().map(Sender::sent);
         let (intended, offered) =
             sent.fold((0, 0), |(a, b), sent| (a + sent.intended, b + sent.offered));
         assert_eq!(intended, 200_000_000);

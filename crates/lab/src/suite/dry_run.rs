@@ -435,16 +435,16 @@ impl<'a> Testbed for Quiet<'a> {
         self.now
     }
 
-    fn run(&mut self, duty: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
-        self.tester.tick(self.now, duty);
-        while duty.next_due() < Moment::from_nanos(u64::MAX) {
-            self.now = self.now.max(duty.next_due());
+    fn run(&mut self, task: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
+        self.tester.tick(self.now, task);
+        while task.next_due() < Moment::from_nanos(u64::MAX) {
+            self.now = self.now.max(task.next_due());
             self.shared.borrow_mut().take_until(self.now);
-            self.tester.tick(self.now, duty);
+            self.tester.tick(self.now, task);
         }
         self.shared.borrow_mut().take_until(Moment::from_nanos(u64::MAX));
         // The stand-in's answers.
-        self.tester.receive(self.now, duty);
+        self.tester.receive(self.now, task);
         // RFC 2544 §23: two seconds after what is learned, and after a trial; and on to the next
         // whole one, so that whoever reads the file finds the trials.
         let second = 1_000_000_000;

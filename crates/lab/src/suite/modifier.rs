@@ -113,12 +113,12 @@ impl<P: Testbed> Bench<'_, P> {
         vec![(0, control)]
     }
 
-    /// A duty is over.
-    pub(super) fn note(&mut self, duty: &Task) {
-        duty.control.iter().for_each(|(_, control)| self.asked.told += control.told());
-        let broadcasts = duty.beside.iter().flatten().map(|sender| sender.sent().offered);
+    /// A task is over.
+    pub(super) fn note(&mut self, task: &Task) {
+        task.control.iter().for_each(|(_, control)| self.asked.told += control.told());
+        let broadcasts = task.beside.iter().flatten().map(|sender| sender.sent().offered);
         self.asked.broadcasts += broadcasts.sum::<u64>();
-        self.asked.too_late += duty.too_late.unwrap_or(0);
+        self.asked.too_late += task.too_late.unwrap_or(0);
     }
 
     /// How many frames came too late since this was asked last.

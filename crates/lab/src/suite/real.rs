@@ -8,7 +8,7 @@
 //! than it. What the tester cannot keep up with makes the trial invalid, not the device bad.
 
 use super::bench::Testbed;
-use super::device;
+use super::device::{self, BuiltIn};
 use super::drive::Drive;
 use super::inside::Dropped;
 use super::plan::End;
@@ -21,8 +21,7 @@ use crate::two_cores::{Dut, NICE, Patch};
 use measure::procedure::Stop;
 use port::memory::{self, MemoryPort};
 use port::slab::Slots;
-use port::{Port, Slab, affinity};
-use router::Router;
+use port::{Slab, affinity};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,8 +50,7 @@ pub(super) const LEAD: Duration = Duration::from_millis(1);
 pub struct Real {
     tester: Tester<MemoryPort>,
     ports: Vec<MemoryPort>,
-    router: Router,
-    script: String,
+    device: BuiltIn,
     slab: Slab,
     clock: Clock,
     pair: Pair,
@@ -60,9 +58,6 @@ pub struct Real {
     quiet: Duration,
     interrupt: Arc<AtomicBool>,
     without: bool,
-    /// Of the routers before this one.
-    dropped: Dropped,
-    left: u64,
 }
 
 impl Real {
@@ -82,24 +77,19 @@ impl Real {
         let slab = Slab::with((n * (RING + OURS) + 4096).min(1 << 16), slots)
             .map_err(|error| Stop::Broken(format!("no frames for the device: {error}")))?;
         let (ports, wires) = (0..n).map(|_| memory::wire_between(RING, OURS)).unzip();
-        let router = device::router(n, &slab, script).map_err(Stop::Broken)?;
+        let device = BuiltIn::new(n, &slab, script)?;
         let tester = Tester::new(wires, &slab, ends);
-        let (script, clock) = (script.to_string(), Clock::start());
-        let (without, dropped) = (false, Dropped::default());
         Ok(Real {
             tester,
             ports,
-            router,
-            script,
+            device,
             slab,
-            clock,
+            clock: Clock::start(),
             pair,
             distance: Distance::of(pair),
             quiet,
             interrupt,
-            without,
-            dropped,
-            left: 0,
+            without: false,
         })
     }
 }
@@ -119,15 +109,14 @@ impl Testbed for Real {
         LEAD
     }
 
-    fn run(&mut self, duty: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop> {
-        let Real { tester, ports, router, script, slab, clock, .. } = self;
-        let Real { pair, quiet, interrupt, without, dropped, left, .. } = self;
+    fn run(&mut self, task: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop> {
+        let Real { tester, ports, device, slab, clock, .. } = self;
+        let Real { pair, quiet, interrupt, without, .. } = self;
         let (clock, pair, quiet) = (*clock, *pair, *quiet);
-        let n = ports.len();
         let (ready, stop, reset) =
             (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            let device = scope.spawn(|| {
+            let worked = scope.spawn(|| {
                 let pinned = affinity::pin(pair.device);
                 machine::prefer(None, NICE);
                 ready.store(true, Ordering::Release);
@@ -149,13 +138,11 @@ impl Testbed for Real {
                 }
                 while !stop.load(Ordering::Relaxed) {
                     if reset.swap(false, Ordering::Relaxed) {
-                        *dropped = dropped.with(router);
-                        *left += crate::device::left(router);
-                        *router = device::router(n, slab, script).map_err(Stop::Broken)?;
+                        device.start_anew()?;
                         now = clock.now();
                     }
                     for _ in 0..64 {
-                        Router::breathe(router, now, ports);
+                        device.router.breathe(now, ports);
                         now = watch(now, clock.now());
                     }
                 }
@@ -176,13 +163,13 @@ impl Testbed for Real {
                     yields: false,
                     gap: GAP,
                 };
-                let ran = pinned.map_err(|e| cannot_pin(&e)).and_then(|()| drive.run(tester, duty));
+                let ran = pinned.map_err(|e| cannot_pin(&e)).and_then(|()| drive.run(tester, task));
                 stop.store(true, Ordering::Release);
-                (ran, duty)
+                (ran, task)
             });
-            match (tester.join(), device.join()) {
-                (Ok((ran, duty)), Ok(worked)) => {
-                    let still = &mut duty.conditions.stood_still;
+            match (tester.join(), worked.join()) {
+                (Ok((ran, task)), Ok(worked)) => {
+                    let still = &mut task.conditions.stood_still;
                     *still = worked?.max(*still);
                     ran
                 }
@@ -192,16 +179,12 @@ impl Testbed for Real {
     }
 
     fn renew(&mut self) -> Result<(), Stop> {
-        self.dropped = self.dropped.with(&self.router);
-        self.left += crate::device::left(&self.router);
-        self.router =
-            device::router(self.ports.len(), &self.slab, &self.script).map_err(Stop::Broken)?;
-        Ok(())
+        self.device.start_anew()
     }
 
     fn forget(&mut self) -> Result<(u64, Duration), Stop> {
         let before = self.clock.now();
-        let known = device::forget(&mut self.router, before);
+        let known = device::forget(&mut self.device.router, before);
         let refused = || Stop::Broken("the router does not remove its connections".to_string());
         Ok((known.ok_or_else(refused)?, self.clock.now().since(before)))
     }
@@ -216,25 +199,24 @@ impl Testbed for Real {
     }
 
     fn left_and_came(&self) -> Option<(u64, u64)> {
-        let left = self.left + crate::device::left(&self.router);
-        (!self.without).then(|| (left, crate::device::came(&self.tester.wires)))
+        (!self.without).then(|| (self.device.left(), crate::device::came(&self.tester.wires)))
     }
 
     fn discards(&self) -> String {
-        crate::tester::discarded(&self.router)
+        crate::tester::discarded(&self.device.router)
     }
 
     fn dropped(&self) -> Dropped {
-        self.dropped.with(&self.router).with_rings(self.ports.iter().map(Port::counters))
+        self.device.dropped(&self.ports)
     }
 
     fn profile(&mut self, begin: bool) -> Option<BTreeMap<String, u64>> {
         if begin {
-            self.router.set_profiler(Some(port::cycles::NOW?));
-            self.router.begin_profile();
+            self.device.router.set_profiler(Some(port::cycles::NOW?));
+            self.device.router.begin_profile();
             return Some(BTreeMap::new());
         }
-        let times = self.router.end_profile();
+        let times = self.device.router.end_profile();
         Some(times.map(|(facility, n)| (facility.name().to_string(), n)).collect())
     }
 

@@ -57,14 +57,14 @@ impl<P: Testbed> Bench<'_, P> {
             for hosts in hosts.chunks(AT_ONCE) {
                 let now = self.place.now();
                 self.place.tester().announce_guests(now, port, hosts);
-                self.duty(Task::new(now, vec![]))?;
+                self.run_task(Task::new(now, vec![]))?;
             }
         }
         Ok(())
     }
 
-    /// Puts the replays into a duty that begins then, of each no more than `most` frames.
-    pub(super) fn replay(&mut self, duty: &mut Task, start: Moment, most: u64) -> Result<(), Stop> {
+    /// Puts the replays into a task that begins then, of each no more than `most` frames.
+    pub(super) fn replay(&mut self, task: &mut Task, start: Moment, most: u64) -> Result<(), Stop> {
         let link = self.link;
         let scripts: Vec<Script> = (self.plan.replays.iter())
             .map(|replay| {
@@ -82,9 +82,9 @@ impl<P: Testbed> Bench<'_, P> {
             let way = |to, side| Way { to, script, side };
             [way(to, Side::First), way(from, Side::Second)]
         });
-        duty.returned = Some(Box::new(Returned::new(ways, |len| self.place.wire_time(len))));
+        task.returned = Some(Box::new(Returned::new(ways, |len| self.place.wire_time(len))));
         let replays = self.plan.replays.iter().zip(scripts).enumerate();
-        duty.players = replays
+        task.players = replays
             .map(|(n, (replay, script))| {
                 Player::new(script, start + replay.start, most, replay.ports, [2 * n, 2 * n + 1])
             })
@@ -93,10 +93,10 @@ impl<P: Testbed> Bench<'_, P> {
     }
 
     /// What came of each way, and how late the last frame was.
-    pub(super) fn replayed(&self, duty: &Task) -> (Vec<StreamOutput>, Duration) {
+    pub(super) fn replayed(&self, task: &Task) -> (Vec<StreamOutput>, Duration) {
         let (mut outputs, mut late) = (vec![], Duration::ZERO);
-        let Some(returned) = &duty.returned else { return (outputs, late) };
-        for (n, (replay, player)) in self.plan.replays.iter().zip(&duty.players).enumerate() {
+        let Some(returned) = &task.returned else { return (outputs, late) };
+        for (n, (replay, player)) in self.plan.replays.iter().zip(&task.players).enumerate() {
             let both = ways(replay).count() > 1;
             let last = player.both().map(|sent| sent.last);
             late = late.max(last[0].max(last[1]).since(player.last_due()));

@@ -12,7 +12,7 @@
 //! Never reads a clock. Missing: **what rules cost**: the model's time does not know them.
 
 use super::bench::Testbed;
-use super::device;
+use super::device::BuiltIn;
 use super::inside::Dropped;
 use super::plan;
 use super::task::{RESIDUAL, Task};
@@ -21,7 +21,6 @@ use measure::procedure::Stop;
 use port::simulated::{self, Link, SimulatedPort};
 use port::slab::{SlabError, Slots};
 use port::{Batch, Frame, Pool, Port, PortCounters, Slab};
-use router::Router;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,8 +31,7 @@ use wire::{BitRate, FrameLen, Moment};
 pub struct Simulated {
     tester: Tester<SimulatedPort>,
     ports: Vec<Served>,
-    router: Router,
-    script: String,
+    device: BuiltIn,
     slab: Slab,
     pool: Pool,
     model: plan::Simulated,
@@ -47,9 +45,6 @@ pub struct Simulated {
     down_until: Moment,
     interrupt: Arc<AtomicBool>,
     without: bool,
-    /// Of the routers before this one.
-    dropped: Dropped,
-    left: u64,
 }
 
 /// One of the device's ports: a wire, and a ring before the processor.
@@ -159,8 +154,7 @@ impl Simulated {
         Ok(Simulated {
             tester: Tester::new(wires, &slab, ends),
             ports,
-            router: device::router(n, &slab, script).map_err(Stop::Broken)?,
-            script: script.to_string(),
+            device: BuiltIn::new(n, &slab, script)?,
             pool: slab.pool(),
             slab,
             model: model.clone(),
@@ -171,8 +165,6 @@ impl Simulated {
             down_until: Moment::ZERO,
             interrupt,
             without: false,
-            dropped: Dropped::default(),
-            left: 0,
         })
     }
 
@@ -188,7 +180,7 @@ impl Simulated {
         }
         let waiting = self.ports.iter().any(|port| !port.ring.is_empty());
         let work = if waiting { self.now } else { arrival };
-        work.min(self.router.next_due(self.now)).max(self.down_until.min(work))
+        work.min(self.device.router.next_due(self.now)).max(self.down_until.min(work))
     }
 
     /// Whether a frame is anywhere in it.
@@ -244,12 +236,12 @@ impl Simulated {
         match self.serving {
             Some((port, done)) if done <= now => {
                 ports[port].allow = 1;
-                self.router.breathe(now, ports);
+                self.device.router.breathe(now, ports);
                 ports[port].allow = 0;
                 self.serving = None;
             }
-            None if self.router.next_due(now) <= now => {
-                self.router.breathe(now, ports);
+            None if self.device.router.next_due(now) <= now => {
+                self.device.router.breathe(now, ports);
             }
             _ => {}
         }
@@ -279,10 +271,7 @@ impl Simulated {
     }
 
     fn start_anew(&mut self) -> Result<(), Stop> {
-        let router = device::router(self.ports.len(), &self.slab, &self.script);
-        self.dropped = self.dropped.with(&self.router);
-        self.left += crate::device::left(&self.router);
-        self.router = router.map_err(Stop::Broken)?;
+        self.device.start_anew()?;
         // What it held is gone.
         self.serving = None;
         for port in &mut self.ports {
@@ -304,27 +293,27 @@ impl Testbed for Simulated {
         self.now
     }
 
-    fn run(&mut self, duty: &mut Task, mut reset_at: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, task: &mut Task, mut reset_at: Option<Moment>) -> Result<(), Stop> {
         let mut batch = Batch::new();
         let (mut n, mut before) = (0u32, (Moment::ZERO, 0));
         // Nothing to send: a while for what is asked and answered.
         let until = self.now + Duration::from_millis(5);
-        let nothing = duty.senders.is_empty();
-        let waits = nothing || duty.talk.is_some() || duty.until_quiet;
+        let nothing = task.senders.is_empty();
+        let waits = nothing || task.talk.is_some() || task.until_quiet;
         // Interrupted: nothing more is sent, and what is under way comes, in a while.
         let mut leaves = NEVER;
-        self.tester.tick(self.now, duty);
+        self.tester.tick(self.now, task);
         loop {
             n = n.wrapping_add(1);
             if n.is_multiple_of(1024) && self.interrupt.load(Ordering::Relaxed) && leaves == NEVER {
                 leaves = self.now + self.patience();
             }
             let is_leaving = leaves != NEVER;
-            if is_leaving && (duty.talk.is_some() || self.now >= leaves) {
+            if is_leaving && (task.talk.is_some() || self.now >= leaves) {
                 return Err(Stop::Interrupted);
             }
             if n.is_multiple_of(1024) {
-                let starved = duty.starved();
+                let starved = task.starved();
                 if before.0 == self.now && before.1 < starved {
                     return Err(self.starved());
                 }
@@ -332,12 +321,12 @@ impl Testbed for Simulated {
             }
             let arrivals = self.tester.wires.iter().filter_map(SimulatedPort::next_arrival);
             let arrival = arrivals.min().unwrap_or(NEVER);
-            let over = if nothing { self.now >= until } else { duty.is_done(self.now) };
+            let over = if nothing { self.now >= until } else { task.is_done(self.now) };
             let over = over || is_leaving;
             if over && arrival == NEVER && !self.is_busy() {
                 break;
             }
-            let due = if is_leaving { NEVER } else { duty.next_due() };
+            let due = if is_leaving { NEVER } else { task.next_due() };
             let next = self.next();
             let reset = reset_at.unwrap_or(NEVER);
             // After that only what is still under way counts.
@@ -345,8 +334,8 @@ impl Testbed for Simulated {
             let at = next.min(arrival).min(due).min(reset).min(until);
             self.now = self.now.max(at);
             // What comes from now on is late. It is taken off the wires: no other trial's load.
-            if over && !waits && self.now > duty.sent_all() + self.patience() {
-                duty.close();
+            if over && !waits && self.now > task.sent_all() + self.patience() {
+                task.close();
             }
             if reset_at.is_some_and(|at| at <= self.now) {
                 reset_at = None;
@@ -357,9 +346,9 @@ impl Testbed for Simulated {
                 self.step(&mut batch);
             }
             if arrival <= self.now && is_leaving {
-                self.tester.receive(self.now, duty);
+                self.tester.receive(self.now, task);
             } else if arrival <= self.now || due <= self.now {
-                self.tester.tick(self.now, duty);
+                self.tester.tick(self.now, task);
             }
         }
         if leaves != NEVER {
@@ -400,16 +389,16 @@ impl Testbed for Simulated {
         // Of what is under way when a trial is interrupted nobody knows.
         let refused: u64 = self.ports.iter().map(|port| port.wire.counters().tx_drop).sum();
         // Those refused while the tester was alone are among them: only differences say something.
-        let left = (self.left + crate::device::left(&self.router)).wrapping_sub(refused);
+        let left = self.device.left().wrapping_sub(refused);
         (!self.without).then_some((left, came))
     }
 
     fn discards(&self) -> String {
-        crate::tester::discarded(&self.router)
+        crate::tester::discarded(&self.device.router)
     }
 
     fn dropped(&self) -> Dropped {
-        self.dropped.with(&self.router).with_rings(self.ports.iter().map(Port::counters))
+        self.device.dropped(&self.ports)
     }
 }
 

@@ -135,20 +135,20 @@ impl<P: Testbed> Bench<'_, P> {
             let less = |receiver: Receiver| receiver.less_wires(|len| self.place.wire_time(len));
             receivers = receivers.into_iter().map(less).collect();
         }
-        let mut duty = Task::new(start, senders);
-        duty.receivers = receivers;
+        let mut task = Task::new(start, senders);
+        task.receivers = receivers;
         if !self.plan.replays.is_empty() {
-            self.replay(&mut duty, start, most)?;
+            self.replay(&mut task, start, most)?;
         }
-        let (mut duty, mut counts) = self.measured(duty, None)?;
+        let (mut task, mut counts) = self.measured(task, None)?;
         let elsewhere = |number: usize| -> u64 {
-            duty.receivers.iter().map(|receiver| receiver.strays(number as u8)).sum()
+            task.receivers.iter().map(|receiver| receiver.strays(number as u8)).sum()
         };
         let mut outputs = vec![];
         let mut late = Duration::ZERO;
         for (number, spec) in specs.iter().enumerate() {
             let (port, index) = at[number];
-            let sender = &duty.senders[port][index];
+            let sender = &task.senders[port][index];
             let sent = sender.sent();
             let due = sent.offered.checked_sub(1).and_then(|last| sender.time_of(last));
             // Of random gaps the last one's is forgotten. In virtual time nothing is late but what the
@@ -156,7 +156,7 @@ impl<P: Testbed> Bench<'_, P> {
             if let Some(due) = due.or(spec.duration).filter(|_| !self.place.is_simulated()) {
                 late = late.max(sent.last.since(start + spec.start + due));
             }
-            let receiver = &duty.receivers[spec.to];
+            let receiver = &task.receivers[spec.to];
             outputs.push(StreamOutput {
                 name: spec.name.clone(),
                 ports: (spec.from as u32 + 1, spec.to as u32 + 1),
@@ -177,13 +177,13 @@ impl<P: Testbed> Bench<'_, P> {
         }
         let stray: u64 = outputs.iter().map(|output| output.elsewhere).sum();
         counts.foreign -= stray;
-        let (replayed, behind) = self.replayed(&duty);
+        let (replayed, behind) = self.replayed(&task);
         if !self.place.is_simulated() {
             late = late.max(behind);
         }
         let stray = stray + replayed.iter().map(|output| output.elsewhere).sum::<u64>();
         outputs.extend(replayed);
-        let conditions = Conditions { overrun: late, ..duty.conditions };
+        let conditions = Conditions { overrun: late, ..task.conditions };
         let mut output = TrialOutput::of(Trial::judge(duration, counts, &conditions));
         output.flooded = stray;
         output.latency =
@@ -192,13 +192,13 @@ impl<P: Testbed> Bench<'_, P> {
                 all
             });
         output.streams = outputs;
-        let mut delays = receive::delays(&duty.receivers);
-        if let Some(returned) = &duty.returned {
+        let mut delays = receive::delays(&task.receivers);
+        if let Some(returned) = &task.returned {
             delays.add(&returned.delays());
         }
         output.variation = delays.variation();
         output.conditions = conditions;
-        output.series = duty.series();
+        output.series = task.series();
         Ok(output)
     }
 }

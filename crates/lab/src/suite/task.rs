@@ -96,9 +96,9 @@ impl Task {
 
     /// Hosts on the first two of so many ports that speak TCP, and nothing else.
     pub fn talking(begin: Moment, ports: usize, talk: Talk) -> Task {
-        let mut duty = Task::new(begin, (0..ports).map(|_| vec![]).collect());
-        duty.talk = Some(Box::new(talk));
-        duty
+        let mut task = Task::new(begin, (0..ports).map(|_| vec![]).collect());
+        task.talk = Some(Box::new(talk));
+        task
     }
 
     /// Frames from a port, of a stream by its number, are to come where `comes` says of the port: there,

@@ -251,10 +251,10 @@ impl<P: Testbed> Bench<'_, P> {
         let begin = self.begin();
         let (talk, n) = (self.hosts(load, ports)?, self.place.tester().wires.len());
         let refused = self.place.tester().refused();
-        let (mut duty, counts) = self.measured(Task::talking(begin, n, talk), None)?;
+        let (mut task, counts) = self.measured(Task::talking(begin, n, talk), None)?;
         let refused = self.place.tester().refused() - refused;
-        let series = duty.series();
-        let Some(mut talk) = duty.talk.take() else { unreachable!("it was put there") };
+        let series = task.series();
+        let Some(mut talk) = task.talk.take() else { unreachable!("it was put there") };
         let waited = talk.waiting();
         self.place.tester().free(&mut talk);
         let output = talk.output();
@@ -272,9 +272,9 @@ impl<P: Testbed> Bench<'_, P> {
             ..counts
         };
         // Where nothing may be lost, a thread that stood still explains what was.
-        let stood_still = duty.conditions.stood_still;
+        let stood_still = task.conditions.stood_still;
         let stood_still = if load.lossless { stood_still } else { Duration::ZERO };
-        let conditions = Conditions { overrun: talk.late(), stood_still, ..duty.conditions };
+        let conditions = Conditions { overrun: talk.late(), stood_still, ..task.conditions };
         let duration = match load.rate {
             Some(rate) => Duration::from_secs_f64(load.connections as f64 / rate.0),
             None => output.took,
@@ -287,7 +287,7 @@ impl<P: Testbed> Bench<'_, P> {
             };
         }
         let tcp = Some(Box::new(output));
-        let conditions = duty.conditions;
+        let conditions = task.conditions;
         Ok((TrialOutput { tcp, series, conditions, ..TrialOutput::of(trial) }, *talk))
     }
 
@@ -329,7 +329,7 @@ impl<P: Testbed> Bench<'_, P> {
         let is_done = talk.clients.is_done() && talk.servers.is_done();
         if !is_done && !output.is_interrupted() {
             // It was given up: what is still under way is taken off the wires.
-            self.duty(Task::new(self.place.now(), vec![]))?;
+            self.run_task(Task::new(self.place.now(), vec![]))?;
         }
         Ok(output)
     }

@@ -1,4 +1,4 @@
-//! The tester of a suite: hosts on the device's ports, who do what a trial's duty says.
+//! The tester of a suite: hosts on the device's ports, who do what a trial's task says.
 //!
 //! ```text
 //!  Task: senders and receivers ─► tick, tick …
@@ -90,9 +90,9 @@ impl<P: Port> Tester<P> {
         self.guests = guests;
     }
 
-    /// A duty is about to begin.
-    pub fn begin(&self, duty: &mut Task) {
-        duty.before = self.counters();
+    /// A task is about to begin.
+    pub fn begin(&self, task: &mut Task) {
+        task.before = self.counters();
     }
 
     /// What the wires count, but that of frames which found no room only test frames are told.
@@ -114,15 +114,15 @@ impl<P: Port> Tester<P> {
     /// Receives what has come, at most `TURNS` batches a wire, and sends what is due; returns how many
     /// frames came. In this order, so that no frame comes back at the time it was sent.
     #[inline]
-    pub fn tick(&mut self, now: Moment, duty: &mut Task) -> usize {
-        if duty.too_late.is_none() && duty.course.is_due(now) {
-            duty.cut(now);
+    pub fn tick(&mut self, now: Moment, task: &mut Task) -> usize {
+        if task.too_late.is_none() && task.course.is_due(now) {
+            task.cut(now);
         }
-        if let Some(talk) = &mut duty.talk {
+        if let Some(talk) = &mut task.talk {
             return talk.tick(now, &mut self.pool, &mut self.wires);
         }
-        let received = self.receive(now, duty);
-        self.send(now, duty);
+        let received = self.receive(now, task);
+        self.send(now, task);
         received
     }
 
@@ -134,12 +134,12 @@ impl<P: Port> Tester<P> {
 
     /// Sends what is due.
     #[inline]
-    pub fn send(&mut self, now: Moment, duty: &mut Task) {
+    pub fn send(&mut self, now: Moment, task: &mut Task) {
         if !self.ends.is_empty() && self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE) {
             self.announce(now);
         }
         // First of their second (RFC 2544 §11.2).
-        for (port, control) in &mut duty.control {
+        for (port, control) in &mut task.control {
             if control.next_due() <= now {
                 let wire = &mut self.wires[*port];
                 let (_, refused) = refused(wire, |wire| control.poll(now, &mut self.pool, wire));
@@ -147,16 +147,16 @@ impl<P: Port> Tester<P> {
             }
         }
         if self.wires.iter().any(|wire| wire.next_start().is_some()) {
-            return self.send_in_turn(now, duty);
+            return self.send_in_turn(now, task);
         }
-        for (senders, wire) in duty.senders.iter_mut().zip(&mut self.wires) {
+        for (senders, wire) in task.senders.iter_mut().zip(&mut self.wires) {
             for sender in senders {
                 let sent = sender.poll(now, &mut self.pool, wire);
                 self.behind |= sent == Batch::CAPACITY && sender.next_due() <= now;
             }
         }
-        self.behind |= duty.play(now, &mut self.pool, &mut self.wires);
-        for (port, senders) in duty.beside.iter_mut().enumerate() {
+        self.behind |= task.play(now, &mut self.pool, &mut self.wires);
+        for (port, senders) in task.beside.iter_mut().enumerate() {
             for sender in senders.iter_mut().filter(|sender| sender.next_due() <= now) {
                 let wire = &mut self.wires[port];
                 let (_, refused) = refused(wire, |wire| sender.poll(now, &mut self.pool, wire));
@@ -167,30 +167,30 @@ impl<P: Port> Tester<P> {
 
     /// Sends what is due by wires that say when they are free: a frame of whoever has owed it longest.
     /// The others on its wire are told how long it takes, and wait as they would in the wire's queue.
-    fn send_in_turn(&mut self, now: Moment, duty: &mut Task) {
+    fn send_in_turn(&mut self, now: Moment, task: &mut Task) {
         let mut waiting = std::mem::take(&mut self.waiting);
         let is_due = |sender: &Sender| sender.next_due() <= now;
         for (all, turn) in [
-            (&duty.senders, Turn::Sender as fn(usize, usize) -> Turn),
-            (&duty.beside, Turn::Beside),
+            (&task.senders, Turn::Sender as fn(usize, usize) -> Turn),
+            (&task.beside, Turn::Beside),
         ] {
             for (port, senders) in all.iter().enumerate() {
                 let due = senders.iter().enumerate().filter(|(_, sender)| is_due(sender));
                 waiting.extend(due.map(|(n, sender)| (sender.owes_since(), turn(port, n))));
             }
         }
-        let players = duty.players.iter().enumerate().filter(|(_, one)| one.next_due() <= now);
+        let players = task.players.iter().enumerate().filter(|(_, one)| one.next_due() <= now);
         waiting.extend(players.map(|(n, player)| (player.owes_since(), Turn::Player(n))));
         waiting.sort_by_key(|(since, _)| *since);
         for (_, turn) in waiting.drain(..) {
             match turn {
                 Turn::Sender(port, n) => {
-                    duty.senders[port][n].poll(now, &mut self.pool, &mut self.wires[port]);
+                    task.senders[port][n].poll(now, &mut self.pool, &mut self.wires[port]);
                 }
                 Turn::Beside(port, n) => {
-                    duty.beside[port][n].poll(now, &mut self.pool, &mut self.wires[port]);
+                    task.beside[port][n].poll(now, &mut self.pool, &mut self.wires[port]);
                 }
-                Turn::Player(n) => duty.play_one(n, now, &mut self.pool, &mut self.wires),
+                Turn::Player(n) => task.play_one(n, now, &mut self.pool, &mut self.wires),
             }
         }
         self.waiting = waiting;
@@ -198,12 +198,12 @@ impl<P: Port> Tester<P> {
 
     /// Receives what has come.
     #[inline]
-    pub fn receive(&mut self, now: Moment, duty: &mut Task) -> usize {
-        if let Some(too_late) = &mut duty.too_late {
+    pub fn receive(&mut self, now: Moment, task: &mut Task) -> usize {
+        if let Some(too_late) = &mut task.too_late {
             return self.drain(now, too_late);
         }
-        if duty.course.is_due(now) {
-            duty.cut(now);
+        if task.course.is_due(now) {
+            task.cut(now);
         }
         let mut received = 0;
         self.behind = false;
@@ -215,23 +215,23 @@ impl<P: Port> Tester<P> {
                     self.pool.slab().prefetch(frame);
                 }
                 self.answer(now, port);
-                let receiver = duty.receivers.get_mut(port);
-                if !matches!(duty.watch, Watch::Nothing) {
+                let receiver = task.receivers.get_mut(port);
+                if !matches!(task.watch, Watch::Nothing) {
                     let expects = |id| receiver.as_ref().is_some_and(|here| here.expects(id));
                     for frame in self.batch.as_slice() {
-                        duty.watch.frame(now, self.pool.slab().bytes(frame), expects);
+                        task.watch.frame(now, self.pool.slab().bytes(frame), expects);
                     }
                 }
-                for (_, control) in &mut duty.control {
+                for (_, control) in &mut task.control {
                     for frame in self.batch.as_slice() {
                         control.frame(self.pool.slab().bytes(frame));
                     }
                 }
                 if !self.batch.is_empty() {
-                    let first = duty.arrivals.map_or(now, |(first, _)| first);
-                    duty.arrivals = Some((first, now));
+                    let first = task.arrivals.map_or(now, |(first, _)| first);
+                    task.arrivals = Some((first, now));
                 }
-                if let Some(returned) = &mut duty.returned {
+                if let Some(returned) = &mut task.returned {
                     returned.take(now, port, &mut self.pool, &mut self.batch);
                 }
                 match receiver {

@@ -62,11 +62,11 @@ impl<P: Testbed> Bench<'_, P> {
                 *sender = Sender::in_turn(sender.streams().to_vec(), schedule);
             }
         }
-        let (duty, counts) = self.duty(Task::new(start, senders))?;
-        let took = duration.max(duty.last_sent().since(start));
+        let (task, counts) = self.run_task(Task::new(start, senders))?;
+        let took = duration.max(task.last_sent().since(start));
         // Wires have their rates each; what a tester can is shared by all who are to send.
         let sending = if self.place.is_simulated() { sending } else { self.plan.traffic.senders() };
-        let mut floor = receive::latency(&duty.receivers);
+        let mut floor = receive::latency(&task.receivers);
         let tried = AloneTried {
             ports: sending as u32,
             sent: counts.sent,
@@ -75,7 +75,7 @@ impl<P: Testbed> Bench<'_, P> {
             latency_min_ns: (!floor.is_empty()).then(|| floor.min()),
         };
         let each = counts.received as f64 / sending as f64;
-        let rate = match duty.arriving().filter(|_| self.place.is_simulated()) {
+        let rate = match task.arriving().filter(|_| self.place.is_simulated()) {
             // Of a wire: between the first frame and the last, and so not what a queue on the way held
             // when the sending ended, nor the frame that a time has more than gaps.
             Some(arriving) if each > 1.0 => self.wired_rate(each, arriving),
@@ -129,7 +129,7 @@ impl<P: Testbed> Bench<'_, P> {
     fn low(&mut self, load: PacketRate, duration: Duration) -> Result<LatencyHistogram, Stop> {
         let start = self.start();
         let senders = self.connected(load, duration)?;
-        let (duty, _) = self.duty(Task::new(start, senders))?;
-        Ok(receive::latency(&duty.receivers))
+        let (task, _) = self.run_task(Task::new(start, senders))?;
+        Ok(receive::latency(&task.receivers))
     }
 }

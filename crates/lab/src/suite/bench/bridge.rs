@@ -21,9 +21,9 @@ impl<P: Testbed> Bench<'_, P> {
         let start = self.begin();
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[1].push(self.sender(show, rate, n, Duration::ZERO)?);
-        let (duty, counts) = self.measured(Task::new(start, senders), None)?;
+        let (task, counts) = self.measured(Task::new(start, senders), None)?;
         let duration = Duration::from_secs_f64(n as f64 / rate.0);
-        let shown = self.judge(start, duration, &duty, counts);
+        let shown = self.judge(start, duration, &task, counts);
         if matches!(shown.trial.outcome, Outcome::Invalid(_)) {
             return Ok(shown);
         }
@@ -33,9 +33,9 @@ impl<P: Testbed> Bench<'_, P> {
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[0].push(self.sender(to_each, test, n, Duration::ZERO)?);
         // Out of the other ports come those that it has not learnt.
-        let (duty, counts) = self.measured(Task::new(start, senders), None)?;
+        let (task, counts) = self.measured(Task::new(start, senders), None)?;
         let duration = Duration::from_secs_f64(n as f64 / test.0);
-        Ok(self.judge(start, duration, &duty, counts))
+        Ok(self.judge(start, duration, &task, counts))
     }
 
     pub(super) fn broadcast(
@@ -50,12 +50,12 @@ impl<P: Testbed> Bench<'_, P> {
         let frames = (load.0 * duration.as_secs_f64()).max(1.0) as u64;
         let mut senders: Vec<Vec<Sender>> = (0..ports).map(|_| vec![]).collect();
         senders[0].push(self.sender(stream, load, frames, Duration::ZERO)?);
-        let duty = Task::new(start, senders).expecting(start, |from, _, at| at != from);
-        let (duty, mut counts) = self.measured(duty, None)?;
+        let task = Task::new(start, senders).expecting(start, |from, _, at| at != from);
+        let (task, mut counts) = self.measured(task, None)?;
         // Each frame is to come out of every other port.
         counts.sent *= ports as u64 - 1;
         counts.intended *= ports as u64 - 1;
-        Ok(self.judge(start, duration, &duty, counts))
+        Ok(self.judge(start, duration, &task, counts))
     }
 
     pub(super) fn congestion(
@@ -74,10 +74,10 @@ impl<P: Testbed> Bench<'_, P> {
             senders[from].push(self.sender(stream, load, frames(load), Duration::ZERO)?);
         }
         let comes = |_, id, at| all.iter().any(|(of, _, to, _)| (*of, *to) == (id, at));
-        let duty = Task::new(start, senders).expecting(start, comes);
-        let (duty, counts) = self.measured(duty, None)?;
-        let output = self.judge(start, duration, &duty, counts);
-        let sent = duty.senders[0].first().map_or(0, |sender| sender.sent().offered);
-        Ok(TrialOutput { aside: Some((sent, duty.receivers[2].tally(0).received)), ..output })
+        let task = Task::new(start, senders).expecting(start, comes);
+        let (task, counts) = self.measured(task, None)?;
+        let output = self.judge(start, duration, &task, counts);
+        let sent = task.senders[0].first().map_or(0, |sender| sender.sent().offered);
+        Ok(TrialOutput { aside: Some((sent, task.receivers[2].tally(0).received)), ..output })
     }
 }

@@ -85,11 +85,11 @@ impl<P: Testbed> Bench<'_, P> {
         let start = self.begin();
         let sender = self.sender(stream, rate, n, Duration::ZERO)?;
         let watch = Watch::Tuples(Vec::with_capacity(n as usize));
-        let duty = Task::new(start, vec![vec![sender], vec![]]).watched(watch);
-        let (mut duty, counts) = self.measured(duty, None)?;
+        let task = Task::new(start, vec![vec![sender], vec![]]).watched(watch);
+        let (mut task, counts) = self.measured(task, None)?;
         let duration = Duration::from_secs_f64(n as f64 / rate.0);
-        let output = self.judge(start, duration, &duty, counts);
-        let Watch::Tuples(seen) = std::mem::take(&mut duty.watch) else { unreachable!() };
+        let output = self.judge(start, duration, &task, counts);
+        let Watch::Tuples(seen) = std::mem::take(&mut task.watch) else { unreachable!() };
         Ok((output, seen))
     }
 
@@ -112,10 +112,10 @@ impl<P: Testbed> Bench<'_, P> {
         let stream = self.plain(1, template, Variation::Fields(fields))?;
         let start = self.begin();
         let sender = self.sender(stream, validation, n, Duration::ZERO)?;
-        let (duty, counts) = self.measured(Task::new(start, vec![vec![], vec![sender]]), None)?;
+        let (task, counts) = self.measured(Task::new(start, vec![vec![], vec![sender]]), None)?;
         let duration = Duration::from_secs_f64(n as f64 / validation.0);
         let TrialOutput { trial: back, mut conditions, .. } =
-            self.judge(start, duration, &duty, counts);
+            self.judge(start, duration, &task, counts);
         let both = output.trial.counts.and(&back.counts);
         conditions.stood_still += output.conditions.stood_still;
         conditions.stolen += output.conditions.stolen;

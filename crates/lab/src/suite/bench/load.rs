@@ -28,18 +28,18 @@ impl<P: Testbed> Bench<'_, P> {
             true => Watch::Nothing,
             false => Watch::Tags(ids(&senders).map(|id| Tags::new(id, tags.clone())).collect()),
         };
-        let mut duty = self.duty_of(start, senders).watched(watch);
-        (duty.beside, duty.control) = (broadcasts, control);
-        let (mut duty, counts) = self.measured(duty, None)?;
-        let mut output = self.judge(start, duration, &duty, counts);
-        output.series = duty.series();
-        let late = receive::delays(&duty.receivers);
+        let mut task = self.task_of(start, senders).watched(watch);
+        (task.beside, task.control) = (broadcasts, control);
+        let (mut task, counts) = self.measured(task, None)?;
+        let mut output = self.judge(start, duration, &task, counts);
+        output.series = task.series();
+        let late = receive::delays(&task.receivers);
         output.latency = Some(late.latency());
         output.variation = late.variation();
-        if let Watch::Tags(all) = &duty.watch {
+        if let Watch::Tags(all) = &task.watch {
             output.tagged = tags.len() as u64;
             for tags in all {
-                if let Some(way) = way_of(&mut output.directions, duty.way(tags.stream())) {
+                if let Some(way) = way_of(&mut output.directions, task.way(tags.stream())) {
                     let mut all = LatencyHistogram::default();
                     tags.came_ns().iter().for_each(|ns| all.record(*ns));
                     way.tagged = Latency::of(&all);
@@ -64,13 +64,13 @@ impl<P: Testbed> Bench<'_, P> {
             let streams = sender.streams().to_vec();
             *sender = Sender::in_turn(streams, schedule).at_most(frames);
         }
-        let mut duty = self.duty_of(start, senders);
-        duty.control = self.control(start, duration);
-        duty.until_quiet = true;
-        let (mut duty, counts) = self.measured(duty, None)?;
+        let mut task = self.task_of(start, senders);
+        task.control = self.control(start, duration);
+        task.until_quiet = true;
+        let (mut task, counts) = self.measured(task, None)?;
         // As fast as may be: that no time is left is what is meant.
-        duty.conditions.busy = None;
-        Ok(self.judge(start, duration, &duty, counts))
+        task.conditions.busy = None;
+        Ok(self.judge(start, duration, &task, counts))
     }
 
     pub(super) fn step_down(
@@ -87,14 +87,14 @@ impl<P: Testbed> Bench<'_, P> {
             all.extend(low);
         }
         let watch = Watch::Losses(Box::new(Losses::from(low_from)));
-        let mut duty = self.duty_of(start, senders).watched(watch);
-        duty.control = self.control(start, high_for + low_for);
-        let (mut duty, counts) = self.measured(duty, None)?;
-        let mut output = self.judge(start, high_for + low_for, &duty, counts);
-        output.series = duty.series();
-        if let Watch::Losses(losses) = &duty.watch {
+        let mut task = self.task_of(start, senders).watched(watch);
+        task.control = self.control(start, high_for + low_for);
+        let (mut task, counts) = self.measured(task, None)?;
+        let mut output = self.judge(start, high_for + low_for, &task, counts);
+        output.series = task.series();
+        if let Watch::Losses(losses) = &task.watch {
             // When that frame was due is when it was sent: the trial is invalid otherwise.
-            for (_, sender, turn) in duty.streams() {
+            for (_, sender, turn) in task.streams() {
                 let id = sender.streams()[turn].id();
                 if id < low_from {
                     continue;
@@ -107,7 +107,7 @@ impl<P: Testbed> Bench<'_, P> {
                 output.time = output.time.max(over);
                 // A way that lost nothing had nothing to recover from; one that lost nothing after the
                 // drop had recovered by then.
-                if let Some(way) = way_of(&mut output.directions, duty.way(id))
+                if let Some(way) = way_of(&mut output.directions, task.way(id))
                     && way.tally.received < way.sent
                 {
                     way.time = Some(over.unwrap_or_default());
@@ -128,17 +128,17 @@ impl<P: Testbed> Bench<'_, P> {
         let reset_at = start + before;
         let each = ids(&senders).map(|id| Silence::ending_after(id, reset_at));
         let watch = Watch::Silence(each.collect());
-        let mut duty = self.duty_of(start, senders).watched(watch);
-        duty.control = self.control(start, before + after);
-        let (mut duty, counts) = self.measured(duty, Some(reset_at))?;
-        let mut output = self.judge(start, before + after, &duty, counts);
-        output.series = duty.series();
-        if let Watch::Silence(silences) = &duty.watch {
+        let mut task = self.task_of(start, senders).watched(watch);
+        task.control = self.control(start, before + after);
+        let (mut task, counts) = self.measured(task, Some(reset_at))?;
+        let mut output = self.judge(start, before + after, &task, counts);
+        output.series = task.series();
+        if let Watch::Silence(silences) = &task.watch {
             // It is back when it is back in every direction.
             let all: Option<Vec<Duration>> = silences.iter().map(Silence::longest).collect();
             output.time = all.and_then(|all| all.into_iter().max());
             for silence in silences {
-                if let Some(way) = way_of(&mut output.directions, duty.way(silence.stream())) {
+                if let Some(way) = way_of(&mut output.directions, task.way(silence.stream())) {
                     way.time = silence.longest();
                 }
             }

@@ -101,13 +101,13 @@ impl<'a, P: Testbed> Bench<'a, P> {
             // Before the senders are made: what is sent earlier than that is no frame of this trial.
             let start = self.start();
             let senders = self.senders(PacketRate(2000.0), duration, Duration::ZERO)?;
-            let (duty, counts) = self.duty(self.duty_of(start, senders))?;
-            (sent, received, elsewhere) = (counts.sent, counts.received, duty.elsewhere());
+            let (task, counts) = self.run_task(self.task_of(start, senders))?;
+            (sent, received, elsewhere) = (counts.sent, counts.received, task.elsewhere());
             if sent == received {
                 self.frame = frame.clone();
                 return Ok(());
             }
-            ways::add(&mut ways, duty.ways());
+            ways::add(&mut ways, task.ways());
             if self.place.now().since(began) >= SILENT && ways.iter().any(Way::is_silent) {
                 break;
             }
@@ -167,7 +167,7 @@ impl<'a, P: Testbed> Bench<'a, P> {
         let start = self.start();
         let senders =
             self.senders(PacketRate(2000.0), Duration::from_millis(20), Duration::ZERO)?;
-        let (_, counts) = self.duty(self.duty_of(start, senders))?;
+        let (_, counts) = self.run_task(self.task_of(start, senders))?;
         Ok(counts.received > 0)
     }
 
@@ -191,11 +191,11 @@ impl<'a, P: Testbed> Bench<'a, P> {
             }
             // Twice: the second time everybody is known.
             let next = |from, _, at| at == (from + 1) % ports;
-            self.duty(Task::new(start, senders).expecting(start, next))?;
+            self.run_task(Task::new(start, senders).expecting(start, next))?;
             return Ok(());
         }
         for _ in 0..20 {
-            self.duty(Task::new(self.place.now(), vec![]))?;
+            self.run_task(Task::new(self.place.now(), vec![]))?;
             if self.place.tester().device_macs[..2].iter().all(Option::is_some) {
                 return Ok(());
             }
@@ -271,14 +271,14 @@ impl<'a, P: Testbed> Bench<'a, P> {
     }
 
     /// The plan's streams, whose frames come where its traffic has them come.
-    fn duty_of(&self, start: Moment, senders: Vec<Vec<Sender>>) -> Task {
-        let (traffic, duty) = (self.plan.traffic, Task::new(start, senders));
+    fn task_of(&self, start: Moment, senders: Vec<Vec<Sender>>) -> Task {
+        let (traffic, task) = (self.plan.traffic, Task::new(start, senders));
         if traffic.mesh().is_none() {
-            return duty;
+            return task;
         }
         let n = traffic.destinations();
         let to = |from, id: u8| traffic.destination(from, usize::from(id) % n);
-        duty.expecting(start, |from, id, at| to(from, id) == at)
+        task.expecting(start, |from, id, at| to(from, id) == at)
     }
 
     /// How many streams the plan's traffic has.
@@ -322,95 +322,95 @@ impl<'a, P: Testbed> Bench<'a, P> {
 
     /// Takes from the latencies what is the wires' own, each frame's by its length: before any is put
     /// into a bucket, whose width is a share of what it holds.
-    fn less_wires(&self, duty: &mut Task) {
+    fn less_wires(&self, task: &mut Task) {
         if self.place.wire_time(FrameLen::MIN).is_zero() {
             return;
         }
         let wire_time = |len| self.place.wire_time(len);
         let less = |receiver: Receiver| receiver.less_wires(wire_time);
-        duty.receivers = std::mem::take(&mut duty.receivers).into_iter().map(less).collect();
-        if let Watch::Tags(tags) = &mut duty.watch {
+        task.receivers = std::mem::take(&mut task.receivers).into_iter().map(less).collect();
+        if let Watch::Tags(tags) = &mut task.watch {
             let longest = self.frame.longest();
             tags.iter_mut().for_each(|tags| tags.less_wires(longest, wire_time));
         }
     }
 
-    /// Runs a duty that is no trial, and counts.
+    /// Runs a task that is no trial, and counts.
     ///
     /// # Errors
     /// [`Stop`].
-    pub(super) fn duty(&mut self, duty: Task) -> Result<(Task, Counts), Stop> {
-        let (duty, counts, ran) = self.ran(duty, None);
-        ran.map(|()| (duty, counts))
+    pub(super) fn run_task(&mut self, task: Task) -> Result<(Task, Counts), Stop> {
+        let (task, counts, ran) = self.ran(task, None);
+        ran.map(|()| (task, counts))
     }
 
-    /// Runs a trial's duty since [`begin`](Self::begin), and counts; one that is interrupted has what
+    /// Runs a trial's task since [`begin`](Self::begin), and counts; one that is interrupted has what
     /// there is by then.
     ///
     /// # Errors
     /// [`Stop`]: nothing was sent yet.
     pub(super) fn measured(
         &mut self,
-        duty: Task,
+        task: Task,
         reset_at: Option<Moment>,
     ) -> Result<(Task, Counts), Stop> {
         let (before, lead, began) = (self.before, self.place.lead(), self.place.now());
-        let (mut duty, counts, ran) = self.ran(duty, reset_at);
-        let late = duty.late();
-        if let Some(busy) = &mut duty.conditions.busy {
+        let (mut task, counts, ran) = self.ran(task, reset_at);
+        let late = task.late();
+        if let Some(busy) = &mut task.conditions.busy {
             busy.late = late;
         }
         match ran {
-            Err(Stop::Interrupted) if duty.has_begun() => {
+            Err(Stop::Interrupted) if task.has_begun() => {
                 let after = self.place.now().since(began + lead);
-                duty.conditions.interrupted = Some(after);
-                return Ok((duty, counts));
+                task.conditions.interrupted = Some(after);
+                return Ok((task, counts));
             }
             ran => ran?,
         }
-        let (after, conditions) = (self.surroundings(), &mut duty.conditions);
+        let (after, conditions) = (self.surroundings(), &mut task.conditions);
         conditions.stolen = after.stolen.saturating_sub(before.stolen);
         conditions.placement_ns = before.distance_ns.zip(after.distance_ns);
         let clocks = before.clocks.zip(after.clocks);
         conditions.clocks = clocks.map(|((steady, wall), (later, wall_later))| {
             (later.since(steady), wall_later.saturating_sub(wall))
         });
-        Ok((duty, counts))
+        Ok((task, counts))
     }
 
     fn ran(
         &mut self,
-        mut duty: Task,
+        mut task: Task,
         reset_at: Option<Moment>,
     ) -> (Task, Counts, Result<(), Stop>) {
-        self.less_wires(&mut duty);
-        self.place.tester().begin(&mut duty);
+        self.less_wires(&mut task);
+        self.place.tester().begin(&mut task);
         let (full, told) = (self.place.found_no_room(), self.place.left_and_came());
-        let ran = self.place.run(&mut duty, reset_at);
+        let ran = self.place.run(&mut task, reset_at);
         let told = told.zip(self.place.left_and_came());
-        duty.conditions.device_says =
+        task.conditions.device_says =
             told.map(|(before, after)| (after.0.wrapping_sub(before.0), after.1 - before.1));
-        self.note(&duty);
-        let mut counts = duty.counts(self.place.tester());
+        self.note(&task);
+        let mut counts = task.counts(self.place.tester());
         counts.tester_rx_drop += self.place.found_no_room().saturating_sub(full);
-        (duty, counts, ran)
+        (task, counts, ran)
     }
 
-    /// What came of a duty that was to take so long.
+    /// What came of a task that was to take so long.
     fn judge(
         &mut self,
         start: Moment,
         duration: Duration,
-        duty: &Task,
+        task: &Task,
         mut counts: Counts,
     ) -> TrialOutput {
-        let flooded = duty.elsewhere();
+        let flooded = task.elsewhere();
         counts.foreign = counts.foreign.saturating_sub(flooded);
-        let overrun = duty.last_sent().since(start + duration);
-        let conditions = Conditions { overrun, ..duty.conditions };
+        let overrun = task.last_sent().since(start + duration);
+        let conditions = Conditions { overrun, ..task.conditions };
         let trial = Trial::judge(duration, counts, &conditions);
-        let (arriving, directions) = (duty.arriving(), duty.directions());
-        let beside = duty.sent_beside;
+        let (arriving, directions) = (task.arriving(), task.directions());
+        let beside = task.sent_beside;
         TrialOutput { arriving, flooded, beside, directions, conditions, ..TrialOutput::of(trial) }
     }
 

@@ -36,7 +36,7 @@ pub trait Testbed {
     ///
     /// # Errors
     /// [`Stop`].
-    fn run(&mut self, duty: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop>;
+    fn run(&mut self, task: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop>;
 
     /// A device that knows nothing in the old one's place: a new one, or the same made to forget; or,
     /// of a device that nobody can make forget, nothing happens.

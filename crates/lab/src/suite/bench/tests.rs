@@ -42,9 +42,9 @@ impl Testbed for Odd {
         self.inside.now()
     }
 
-    fn run(&mut self, duty: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop> {
-        let ran = self.inside.run(duty, reset_at);
-        duty.conditions.busy = self.busy;
+    fn run(&mut self, task: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop> {
+        let ran = self.inside.run(task, reset_at);
+        task.conditions.busy = self.busy;
         ran
     }
 

@@ -135,20 +135,20 @@ impl Testbed for Kept {
         self.clock.map_or(self.now, |clock| clock.now())
     }
 
-    fn run(&mut self, duty: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, task: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
         let end = self.now() + Duration::from_millis(5);
-        let nothing = duty.senders.is_empty();
+        let nothing = task.senders.is_empty();
         loop {
             self.now = match self.clock {
                 Some(clock) => clock.now(),
-                None if duty.next_due() == Moment::from_nanos(u64::MAX) => end.max(self.now),
-                None => self.now.max(duty.next_due()),
+                None if task.next_due() == Moment::from_nanos(u64::MAX) => end.max(self.now),
+                None => self.now.max(task.next_due()),
             };
-            self.tester.tick(self.now, duty);
+            self.tester.tick(self.now, task);
             self.router.breathe(self.now, &mut self.ports);
-            let all = duty.is_done(self.now) && duty.received() == duty.sent();
+            let all = task.is_done(self.now) && task.received() == task.sent();
             if if nothing { self.now >= end } else { all } {
-                self.tester.receive(self.now, duty);
+                self.tester.receive(self.now, task);
                 // The wires are free again when the next one begins.
                 self.now = self.now + Duration::from_millis(1);
                 return Ok(());

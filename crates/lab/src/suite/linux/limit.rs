@@ -22,7 +22,7 @@ const FILE: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 
 /// Puts `$2` back into `$1` when standard input ends, unless somebody has made something else of `$3`
 /// meanwhile. What ends the run does not end this.
-const KEEPER: &str =
+const GUARD: &str =
     "trap '' INT HUP TERM QUIT; echo; cat; [ \"$(cat \"$1\")\" != \"$3\" ] || echo \"$2\" >\"$1\"";
 
 /// Raised for so many, and who puts it back.
@@ -31,7 +31,7 @@ static RAISED: Mutex<Option<Raised>> = Mutex::new(None);
 struct Raised {
     wanted_by: usize,
     was: u64,
-    keeper: Child,
+    guard: Child,
 }
 
 /// The limit is high as long as this lives.
@@ -53,10 +53,10 @@ impl Limit {
                 if was >= MOST {
                     return (None, format!("# nf_conntrack_max is {was} on this machine"));
                 }
-                let keeper = keeper(FILE, was, MOST)
-                    .and_then(|keeper| fs::write(FILE, MOST.to_string()).map(|()| keeper));
-                match keeper {
-                    Ok(keeper) => *raised = Some(Raised { wanted_by: 1, was, keeper }),
+                let guard = guard(FILE, was, MOST)
+                    .and_then(|guard| fs::write(FILE, MOST.to_string()).map(|()| guard));
+                match guard {
+                    Ok(guard) => *raised = Some(Raised { wanted_by: 1, was, guard }),
                     Err(error) => {
                         let what = "it cannot be raised";
                         return (None, format!("# nf_conntrack_max stays {was}: {what} ({error})"));
@@ -80,16 +80,16 @@ impl Drop for Limit {
         }
         if let Some(mut last) = raised.take_if(|raised| raised.wanted_by == 0) {
             // Its pipe is closed first.
-            let _ = last.keeper.wait();
+            let _ = last.guard.wait();
         }
     }
 }
 
 /// Who puts `was` back into `file` when this process is gone, or the child is waited for, if there
 /// still is `ours`.
-fn keeper(file: &str, was: u64, ours: u64) -> io::Result<Child> {
+fn guard(file: &str, was: u64, ours: u64) -> io::Result<Child> {
     let mut shell = Command::new("sh");
-    shell.args(["-c", KEEPER, "sh", file, &was.to_string(), &ours.to_string()]);
+    shell.args(["-c", GUARD, "sh", file, &was.to_string(), &ours.to_string()]);
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = shell.spawn()?;
     // It says a line when it no longer minds signals.
@@ -113,16 +113,16 @@ mod tests {
         let name = file.to_str().unwrap();
         for (meanwhile, after) in [("9000", "400"), ("77", "77")] {
             fs::write(&file, "400\n").unwrap();
-            let mut keeper = keeper(name, 400, 9000).unwrap();
+            let mut guard = guard(name, 400, 9000).unwrap();
             fs::write(&file, format!("{meanwhile}\n")).unwrap();
             for signal in ["INT", "TERM", "HUP"] {
-                let pid = keeper.id().to_string();
+                let pid = guard.id().to_string();
                 assert!(
                     Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success()
                 );
             }
-            assert!(keeper.try_wait().unwrap().is_none(), "it waits");
-            assert!(keeper.wait().unwrap().success());
+            assert!(guard.try_wait().unwrap().is_none(), "it waits");
+            assert!(guard.wait().unwrap().success());
             assert_eq!(fs::read_to_string(&file).unwrap().trim(), after);
         }
         fs::remove_file(&file).unwrap();

@@ -96,21 +96,20 @@ impl Wired {
         let specs = external.ports.clone();
         let device = TestPorts::open(&specs, longest, &ends, None, None)?;
         let clearing = external.reset.clone().map_or(Clearing::Nobody, Clearing::Command);
-        let (clock, alone, bypassed, commands) = (Clock::start(), None, false, vec![]);
         Ok(Wired {
             device,
-            alone,
-            bypassed,
+            alone: None,
+            bypassed: false,
             clearing,
             specs,
             longest,
             ends,
-            clock,
+            clock: Clock::start(),
             pair,
             distance: None,
             quiet,
             interrupt,
-            commands,
+            commands: vec![],
         })
     }
 
@@ -183,7 +182,7 @@ impl Testbed for Wired {
         LEAD
     }
 
-    fn run(&mut self, duty: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
+    fn run(&mut self, task: &mut Task, _: Option<Moment>) -> Result<(), Stop> {
         let (clock, quiet, pair) = (self.clock, self.quiet, self.pair);
         let interrupt = self.interrupt.clone();
         let tester = self.tester();
@@ -195,7 +194,7 @@ impl Testbed for Wired {
                 let (reset, yields) = (None, true);
                 let interrupt = &interrupt;
                 Drive { clock, quiet, interrupt, reset, patience: PATIENCE, yields, gap: GAP }
-                    .run(tester, duty)
+                    .run(tester, task)
             });
             let panicked = |_| Err(Stop::Broken("a thread of the trial panicked".to_string()));
             thread.join().unwrap_or_else(panicked)
@@ -233,8 +232,8 @@ impl Testbed for Wired {
     }
 
     fn found_no_room(&self) -> u64 {
-        let stand = self.alone.as_ref().filter(|_| self.bypassed).unwrap_or(&self.device);
-        stand.rig.as_ref().map_or(0, Rig::full)
+        let ports = self.alone.as_ref().filter(|_| self.bypassed).unwrap_or(&self.device);
+        ports.rig.as_ref().map_or(0, Rig::full)
     }
 
     fn port_name(&self, port: usize) -> String {
