@@ -214,7 +214,11 @@ pub(crate) fn finish(
     match (run.faults().as_slice(), run.incomplete_because(), run.nothing_valid()) {
         ([], None, None) => Ok(()),
         ([], Some(why), _) => Err(Failure::Failed(format!("incomplete: {why}"))),
-        ([], None, Some(what)) => Err(Failure::nothing_valid(what)),
+        // One that is valid among them is a result, and each of the others has its mark there.
+        ([], None, Some(what)) => Err(Failure::Failed(format!(
+            "every {what} was invalid: the tester fell short, or the machine was busy, and nothing was \
+             measured"
+        ))),
         (some, ..) => Err(Failure::Failed(format!("impossible figures: {}", some.join("; ")))),
     }
 }

@@ -6,8 +6,7 @@
 //!            │              └ --pcap: its frames ─► a capture file
 //!            ├─► iperf3 ─► lab::iperf3 (a plan) ─► report (tables, JSON) ─► stdout, file
 //!            ├─► lab ───► lab (nodes, links, steps) ─► transcript ─► stdout
-//!            ├─► router ─► daemon::real (a node on interfaces), serve ─► until it is ended
-//!            ├─► console ─► serve (a terminal) ══ API ══ a device
+//!            ├─► router, console, import ─► product, which links nothing of the bench
 //!            ├─► calc  ─► wire::units ─► stdout
 //!            └─► report ─► report::check ─► stdout
 //! ```
@@ -17,32 +16,25 @@
 //! Never holds logic worth testing by itself.
 //! Missing: **btest, speed-test**.
 
-// What goes to standard output and standard error. First: the others use its macros.
+// The product's commands, and what is printed: the others use its macros.
 #[macro_use]
-mod out;
+extern crate product;
+
 // Arguments that are no plain words or numbers.
 mod arguments;
 // `wirespeed bench`.
 mod bench;
 // `wirespeed calc`.
 mod calc;
-// `wirespeed console`.
-mod console;
 // Arguments about devices under test.
 mod device;
-// Why a command ended, and the exit code of it.
-mod failure;
 // `wirespeed test --pcap`.
 mod frames;
-// `wirespeed import`.
-mod import;
 // `wirespeed iperf3`.
 #[cfg(target_os = "linux")]
 mod iperf3;
 // Result files.
 mod keep;
-// What ends a run in good order.
-mod signals;
 // What there is of them while a run goes on.
 mod so_far;
 // `wirespeed lab`.
@@ -51,16 +43,14 @@ mod labs;
 mod progress;
 // `wirespeed report`.
 mod report;
-// `wirespeed router`.
-#[cfg(target_os = "linux")]
-mod router;
-// A node in this process, as a server sees it.
-mod served;
 // `wirespeed test`.
 mod test;
 
 use clap::{Parser, Subcommand};
 use lab::plans::Kind;
+#[cfg(target_os = "linux")]
+use product::router;
+use product::{console, failure, import, out, served, signals};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 static TROUBLE: OnceLock<String> = OnceLock::new();
 
 /// Prints on standard output.
-pub(crate) fn stdout(text: &str) {
+pub fn stdout(text: &str) {
     let mut out = std::io::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = done
@@ -28,27 +28,30 @@ pub(crate) fn stdout(text: &str) {
 }
 
 /// Prints on standard error; there is nobody to tell if that fails.
-pub(crate) fn stderr(text: &str) {
+pub fn stderr(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes());
 }
 
 /// Why not all of the output is where it should be; not that nobody wanted it.
-pub(crate) fn trouble() -> Option<&'static str> {
+pub fn trouble() -> Option<&'static str> {
     TROUBLE.get().map(String::as_str)
 }
 
 /// Prints on standard output.
+#[macro_export]
 macro_rules! out {
     ($($argument:tt)*) => { $crate::out::stdout(&format!($($argument)*)) };
 }
 
 /// The same, and ends the line.
+#[macro_export]
 macro_rules! outln {
     ($($argument:tt)*) => { $crate::out::stdout(&(format!($($argument)*) + "\n")) };
 }
 
 /// A line on standard error.
+#[macro_export]
 macro_rules! say {
     ($($argument:tt)*) => { $crate::out::stderr(&(format!($($argument)*) + "\n")) };
 }

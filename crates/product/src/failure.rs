@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 /// What went wrong, in words: what was tried, what happened, what to do.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// It ran, and failed.
     Failed(String),
     /// It was asked for something that cannot be.
@@ -16,15 +16,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Of a run all of whose rows, or trials, say nothing about the device. One that is valid among
-    /// them is a result, and each of the others has its mark there.
-    pub(crate) fn nothing_valid(what: &str) -> Failure {
-        let why = "the tester fell short, or the machine was busy, and nothing was measured";
-        Failure::Failed(format!("every {what} was invalid: {why}"))
-    }
-
     /// Of a file with which something cannot be done: "read the plan in".
-    pub(crate) fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
+    pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
         let advice = match error.kind() {
             io::ErrorKind::NotFound => "; check the path",
             io::ErrorKind::PermissionDenied => "; choose another file, or change its permissions",
@@ -33,7 +26,8 @@ impl Failure {
         Failure::Environment(format!("cannot {what} {}: {error}{advice}", path.display()))
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    /// What the program ends with.
+    pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Failure::Failed(_) => 1,
             Failure::Usage(_) => 2,

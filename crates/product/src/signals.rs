@@ -15,7 +15,7 @@ use wire::Moment;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Raises it.
-pub(crate) fn raise(interrupt: &Interrupt) -> Result<(), Failure> {
+pub fn raise(interrupt: &Interrupt) -> Result<(), Failure> {
     let mut signals = Signals::new(asked()).map_err(|error| failed(&error))?;
     let interrupt = interrupt.clone();
     std::thread::spawn(move || signals.forever().for_each(|_| interrupt.raise()));
@@ -24,7 +24,7 @@ pub(crate) fn raise(interrupt: &Interrupt) -> Result<(), Failure> {
 
 /// Sets it, at once. Who asks once more, a second later or after that, ends the program as it is: the
 /// first may have come at a bad time.
-pub(crate) fn set(interrupt: &Arc<AtomicBool>) -> Result<(), Failure> {
+pub fn set(interrupt: &Arc<AtomicBool>) -> Result<(), Failure> {
     for signal in asked() {
         let set = signal_hook::flag::register(signal, Arc::clone(interrupt));
         set.map_err(|error| failed(&error))?;

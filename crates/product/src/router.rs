@@ -53,7 +53,8 @@ to --ready-fd, and to systemd (NOTIFY_SOCKET).
 
 Exit codes, with --check the same: 0 ended as asked, 1 failed or the configuration has an error,
 2 usage, 3 environment (no permission, no such interface, an interface or the router's name in use)")]
-pub(crate) struct Arguments {
+#[allow(missing_docs)] // a line here would be the command's help
+pub struct Arguments {
     /// The configuration; with an error in it nothing is touched
     #[arg(value_name = "FILE.rsc")]
     config: PathBuf,
@@ -98,7 +99,11 @@ const READY: &str = "ready";
 /// How long the last words may wait for a reader.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-pub(crate) fn run(mut arguments: Arguments) -> Result<(), Failure> {
+/// Runs it until it is ended.
+///
+/// # Errors
+/// [`Failure`]: what was asked for cannot be, or the machine does not give it.
+pub fn run(mut arguments: Arguments) -> Result<(), Failure> {
     spec::name_all(&mut arguments.ports).map_err(Failure::Usage)?;
     let plan = plan(&arguments)?;
     let environment = |error: std::io::Error| Failure::Environment(error.to_string());

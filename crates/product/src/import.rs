@@ -18,7 +18,8 @@ Examples:
   wirespeed import --tolerant export.rsc > here.rsc
   wirespeed import --report --format markdown *.rsc > report.md
   wirespeed import --report --at-least 90 export.rsc")]
-pub(crate) struct Arguments {
+#[allow(missing_docs)] // a line here would be the command's help
+pub struct Arguments {
     /// Say what would work, and change nothing
     #[arg(long, required_unless_present = "tolerant")]
     report: bool,
@@ -43,7 +44,11 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Tries each file, and prints what of it would work.
+///
+/// # Errors
+/// [`Failure`]: a file cannot be read.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut all = Vec::new();
     for file in &arguments.files {
         let shown = file.display().to_string();

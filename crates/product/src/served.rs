@@ -11,20 +11,21 @@ use port::Slab;
 use std::sync::Arc;
 
 /// A live node, as its server sees it.
-pub(crate) struct Served {
+pub struct Served {
     door: Door,
     files: Files,
     language: Arc<Language>,
 }
 
 impl Served {
-    pub(crate) fn new(door: Door, files: Files, language: Arc<Language>) -> Served {
+    /// A node behind this door, with these files.
+    pub fn new(door: Door, files: Files, language: Arc<Language>) -> Served {
         Served { door, files, language }
     }
 
     /// A node of ports without cables, to try things on; it lives as long as the second of what is
     /// returned. Its files are those of the current directory.
-    pub(crate) fn scratch(ports: usize) -> Result<(Served, Live), Failure> {
+    pub fn scratch(ports: usize) -> Result<(Served, Live), Failure> {
         /// Frames a router without cables can hold.
         const FRAMES: usize = 1 << 14;
         let failed = |what: &str, error: &dyn std::fmt::Display| {
@@ -55,6 +56,6 @@ impl serve::Device for Served {
 }
 
 /// What every device speaks here, served or not: what one has exported another takes.
-pub(crate) fn language() -> Arc<Language> {
+pub fn language() -> Arc<Language> {
     Arc::new(node::language(serve::MENUS).with_factory(&serve::FACTORY))
 }

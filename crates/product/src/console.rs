@@ -29,7 +29,8 @@ Examples:
 
 In the console ? explains, Tab completes, Q ends what runs on and /quit ends the console.
 A password is asked for, or taken from WIRESPEED_PASSWORD.")]
-pub(crate) struct Arguments {
+#[allow(missing_docs)] // a line here would be the command's help
+pub struct Arguments {
     /// Scripts to run, instead of lines from the terminal; or, first, the name of a router that runs
     /// on this machine
     #[arg(value_name = "[NAME] FILE.rsc")]
@@ -56,7 +57,11 @@ const API_PORT: u16 = 8728;
 /// A device that does not answer for so long is not there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+/// Runs it until whoever types leaves.
+///
+/// # Errors
+/// [`Failure`]: nobody answers, or a command was refused.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { mut files, mut connect, user, stay, ports } = arguments;
     if connect.is_none()
         && let Some(socket) = files.first().and_then(|name| running(name))
