@@ -63,16 +63,8 @@ pub(crate) fn configuration(text: &str) -> Result<&'static str, String> {
 
 /// A number with k, M, G or T: 10⁹ is `1G`.
 pub(crate) fn quantity(text: &str) -> Result<f64, String> {
-    let (digits, factor) = match text.char_indices().last() {
-        Some((at, 'k')) => (&text[..at], 1e3),
-        Some((at, 'M')) => (&text[..at], 1e6),
-        Some((at, 'G')) => (&text[..at], 1e9),
-        Some((at, 'T')) => (&text[..at], 1e12),
-        _ => (text, 1.0),
-    };
-    let value = digits.parse::<f64>().map(|value| value * factor);
-    let value = value.ok().filter(|value| value.is_finite() && *value > 0.0);
-    value.ok_or_else(|| "a number above zero, with k, M, G or T for 10^3 to 10^12".to_string())
+    lab::plans::quantity(text)
+        .ok_or_else(|| "a number above zero, with k, M, G or T for 10^3 to 10^12".to_string())
 }
 
 #[cfg(test)]

@@ -30,6 +30,35 @@ pub fn kind(text: &str) -> Kind {
     }
 }
 
+/// A number above zero with k, M, G or T for 10³ to 10¹²: `10G` is 10¹⁰.
+pub fn quantity(text: &str) -> Option<f64> {
+    let digits = text.trim_end_matches(['k', 'M', 'G', 'T']);
+    let factor = match &text[digits.len()..] {
+        "" => 1.0,
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        _ => return None,
+    };
+    let value = digits.trim().parse::<f64>().ok()? * factor;
+    (value > 0.0 && value.is_finite()).then_some(value)
+}
+
+/// Seconds of a time with its unit, ns, us, ms, s or m: `200ms`, `60s`.
+pub fn seconds(text: &str) -> Option<f64> {
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let unit = match &text[digits.len()..] {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return None,
+    };
+    digits.trim().parse::<f64>().ok().map(|number| number * unit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

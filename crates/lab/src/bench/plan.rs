@@ -9,6 +9,7 @@
 
 use super::Kind;
 use crate::configuration;
+use crate::plans;
 use measure::Mode;
 use measure::template::FRAME_LENGTHS;
 use serde::Deserialize;
@@ -140,16 +141,7 @@ pub fn read(text: &str, quick: bool, by_turns: bool) -> Result<Asked, String> {
 /// # Errors
 /// It is none, or none that a trial can last.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        _ => return Err("a time has a unit: 500ms, 2s, 1m".to_string()),
-    };
-    let seconds: f64 =
-        digits.parse().map_err(|_| "a time is a number and a unit: 500ms, 2s, 1m")?;
-    let seconds = seconds * unit;
+    let seconds = plans::seconds(text).ok_or("a time has a unit: 500ms, 2s, 1m")?;
     // Shorter ones measure the clock; longer ones are a mistyped unit.
     match (0.001..=3600.0).contains(&seconds) {
         true => Ok(Duration::from_secs_f64(seconds)),

@@ -1,6 +1,7 @@
 //! Values that TOML has no words for: times, rates, shares, prefixes; each knows its place.
 
 use super::BadPlan;
+use crate::plans::{self, quantity};
 use std::time::Duration;
 use toml::Spanned;
 use wire::Ipv4Prefix;
@@ -38,21 +39,11 @@ impl Source<'_> {
     /// `200ms`, `60s`, `2m`.
     pub(super) fn time(self, text: &Spanned<String>) -> Result<Duration, BadPlan> {
         let it = text.get_ref();
-        let digits = it.trim_end_matches(|c: char| c.is_alphabetic());
-        let unit = match &it[digits.len()..] {
-            "ns" => 1e-9,
-            "us" | "µs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            _ => 0.0,
-        };
-        let seconds = digits.trim().parse::<f64>().unwrap_or(-1.0) * unit;
-        if seconds > 0.0 && seconds <= 86_400.0 {
-            return Ok(Duration::from_secs_f64(seconds));
-        }
-        let why = format!("{it:?} is no time: 200ms, 60s or 2m, above zero and at most a day");
-        Err(self.bad(text, why))
+        let time = plans::seconds(it).filter(|seconds| *seconds > 0.0 && *seconds <= 86_400.0);
+        time.map(Duration::from_secs_f64).ok_or_else(|| {
+            let why = format!("{it:?} is no time: 200ms, 60s or 2m, above zero and at most a day");
+            self.bad(text, why)
+        })
     }
 
     /// A time of trials whose frames are counted for a verdict: one of a frame or two proves nothing.
@@ -134,19 +125,4 @@ pub(super) enum Number {
     Whole(i64),
     Float(f64),
     Text(String),
-}
-
-/// `10G` is 10¹⁰.
-pub(super) fn quantity(text: &str) -> Option<f64> {
-    let digits = text.trim_end_matches(['k', 'M', 'G', 'T']);
-    let factor = match &text[digits.len()..] {
-        "" => 1.0,
-        "k" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        _ => return None,
-    };
-    let value = digits.trim().parse::<f64>().ok()? * factor;
-    (value > 0.0 && value.is_finite()).then_some(value)
 }

@@ -12,7 +12,8 @@
 //! the longest of them takes its wire longer than that.
 
 use super::Spec;
-use crate::suite::plan::value::{Number, Source, quantity};
+use crate::plans::quantity;
+use crate::suite::plan::value::{Number, Source};
 use crate::suite::plan::{BadPlan, Replay};
 use measure::replay::Side;
 use measure::schedule::{Bursts, Load, Rate, Schedule, Several};
