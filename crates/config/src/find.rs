@@ -7,7 +7,7 @@ use crate::run::{Line, Run, mismatch};
 use crate::script::data::Array;
 use crate::script::{Datum, Operator, Part, Word};
 use crate::view::{Cursor, is_told};
-use crate::{Error, ItemId, Menu, Mismatch, Type};
+use crate::{Error, ItemId, Menu, Mismatch, Type, Value};
 
 impl Run<'_> {
     /// `find [where] conditions`.
@@ -157,11 +157,25 @@ impl Run<'_> {
         }
     }
 
+    /// The item that a RouterOS begins with has numbers there that exports name: `*0` is the first, `*FFFFFFFE`
+    /// the one behind it. Items typed here never have these.
+    fn of_the_factory(&self, menu: &'static Menu, id: ItemId) -> Option<ItemId> {
+        let place = match id {
+            ItemId(0) => 0,
+            ItemId(0xffff_fffe) => 1,
+            _ => return None,
+        };
+        let items = self.tree.items(menu.path).iter();
+        let mut items = items.filter(|item| item.get("default") == Some(&Value::Bool(true)));
+        items.nth(place).map(|item| item.id)
+    }
+
     /// The item of this number, `*ID` or name.
     fn one(&mut self, menu: &'static Menu, typed: &str, word: &Word) -> Result<ItemId, Error> {
         let no_such = || Error::new(word.value_at, "no such item");
         if typed.starts_with('*') {
-            return ItemId::parse(typed).ok_or_else(no_such);
+            let id = ItemId::parse(typed).ok_or_else(no_such)?;
+            return Ok(self.of_the_factory(menu, id).unwrap_or(id));
         }
         if typed.bytes().all(|b| b.is_ascii_digit()) {
             let number = typed.parse::<usize>().map_err(|_| no_such())?;

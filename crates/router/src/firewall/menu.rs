@@ -120,7 +120,7 @@ pub(crate) const REJECT_WITH: &[&str] = &[
 ];
 
 /// What the rules of all tables look at, and the log.
-pub(crate) const MATCHERS: [Property; 52] = [
+pub(crate) const MATCHERS: [Property; 53] = [
     Property::new("in-interface", INTERFACE, "Where it came in; a bridge for its ports."),
     Property::new("out-interface", INTERFACE, "Where it goes out; a bridge for its ports."),
     Property::new("in-interface-list", INTERFACE_LIST, "The list of where it came in."),
@@ -153,6 +153,7 @@ pub(crate) const MATCHERS: [Property; 52] = [
     Property::new("packet-mark", PACKET_MARKS, "Marks of the packet: one of these, or no-mark."),
     Property::new("routing-mark", NAME, "The routing table it asks first, or no-mark."),
     Property::missing("hotspot", "there is no hotspot"),
+    Property::missing("routing-table", "use routing-mark"),
     Property::new("connection-mark", NAME, "The mark of its connection, or no-mark."),
     Property::new("connection-state", CONNECTION_STATES, "What connection tracking made of it."),
     Property::new("connection-nat-state", NAT_STATE, "The connection is translated."),

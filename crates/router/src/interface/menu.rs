@@ -89,7 +89,8 @@ pub const ETHERNET: Menu = Menu {
         Property::only("loop-protect", &LOOP_PROTECT, &["default", "off"], NO_LOOP_PROTECT),
         Property::only("loop-protect-disable-time", &Type::Time, &["5m"], NO_LOOP_PROTECT),
         Property::only("loop-protect-send-interval", &Type::Time, &["5s"], NO_LOOP_PROTECT),
-        Property::only("auto-negotiation", &Type::Bool, &["yes"], "links are as fast as they are"),
+        Property::new("auto-negotiation", Type::Bool, "Kept: links are as fast as they are.")
+            .default("yes"),
         Property::new(
             "advertise",
             Type::List(&Type::Either(&[SPEED, SPEED_V7])),
@@ -111,9 +112,9 @@ pub const ETHERNET: Menu = Menu {
         hardware("sfp-rate-select", &HIGH_LOW, &["high"], "there are no SFP modules"),
         hardware("sfp-shutdown-temperature", &Type::Text, &["95C", "95"], "there is no SFP module"),
         hardware("fec-mode", &FEC, &["off", "auto"], "errors are not corrected"),
-        hardware("poe-out", &POE, &["off", "auto-on"], NO_POWER),
-        hardware("poe-priority", &Type::Number(0, 99), &["10"], NO_POWER),
-        hardware("poe-voltage", &POE_VOLTAGE, &["auto"], NO_POWER),
+        Property::new("poe-out", POE, "Kept: ports give no power."),
+        Property::new("poe-priority", Type::Number(0, 99), "Kept: ports give no power."),
+        Property::new("poe-voltage", POE_VOLTAGE, "Kept: ports give no power."),
         hardware("power-cycle-interval", &NONE_TIME, &["none"], NO_POWER),
         hardware("power-cycle-ping-enabled", &Type::Bool, &["no"], NO_POWER),
         Property::missing("power-cycle-ping-address", NO_POWER),

@@ -7,7 +7,10 @@ use super::{Simple, Trees, Types, menu, simple, trees, types};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::interface::ppp::rate::Rate;
 use crate::interface::pppoe::{Sessions, Standing};
+use crate::ip::dhcp::facilities::SERVER as DHCP;
+use crate::ip::dhcp::menu::LEASE;
 use crate::program::Books;
 use crate::router::Router;
 use crate::status::{RouterStatus, number};
@@ -18,7 +21,7 @@ use wire::Moment;
 
 /// `/queue simple`.
 pub(crate) static SIMPLE: Facility = Facility {
-    after: &[&INTERFACES, &types::FACILITY],
+    after: &[&INTERFACES, &types::FACILITY, &DHCP],
     compile,
     value: |status, item, property| status.queue(item, property),
     remark: |status, item| {
@@ -72,7 +75,8 @@ fn compile_trees(c: &mut Compiling) {
 
 fn compile(c: &mut Compiling) {
     let types = Types::compile(c.tree);
-    let same_names = !c.has_compiled(&INTERFACES) && !c.has_compiled(&types::FACILITY);
+    let same_names =
+        ![&INTERFACES, &types::FACILITY, &DHCP].into_iter().any(|other| c.has_compiled(other));
     let edited = c.last_tree().filter(|_| same_names);
     if let Some(edited) = edited.and_then(|old| c.program.queues.edited(old, c.tree, &types)) {
         c.queue_settings.extend(edited.1);
@@ -80,7 +84,8 @@ fn compile(c: &mut Compiling) {
         return;
     }
     let mut removed = c.gone(&menu::SIMPLE);
-    let dynamic = of_sessions(&c.program.sessions);
+    let mut dynamic = of_sessions(&c.program.sessions);
+    dynamic.extend(of_leases(c.tree));
     let stay: HashSet<ItemId> = dynamic.iter().map(|item| item.id).collect();
     let before = c.program.dynamic_queues.iter().map(|item| item.id);
     removed.extend(before.filter(|id| !stay.contains(id)));
@@ -107,6 +112,18 @@ fn of_sessions(sessions: &Sessions) -> Vec<Arc<Item>> {
         Some(rate.queue(session.number, &session.name, parent, terms.queue_type.as_ref()))
     };
     sessions.list().iter().filter_map(queue).collect()
+}
+
+/// The queues that the `rate-limit` of typed leases makes, behind those: they are there as long as the lease
+/// is typed, whether somebody has it or not.
+fn of_leases(tree: &Tree) -> impl Iterator<Item = Arc<Item>> {
+    tree.enabled(LEASE.path).filter_map(|item| {
+        let Some(Value::Text(line)) = item.get("rate-limit") else { return None };
+        let Some(&Value::Address(address)) = item.get("address") else { return None };
+        let who = item.get("mac-address").map_or(address.to_string(), Value::to_string);
+        let rate = Rate::read(line).ok()?;
+        Some(rate.queue_of_lease(item.id, format!("dhcp-ds<{who}>"), address.into()))
+    })
 }
 
 /// Sets the counters of queues to zero.

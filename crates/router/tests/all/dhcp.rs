@@ -76,6 +76,37 @@ impl Rig {
     }
 }
 
+/// A typed lease's rates are a simple queue of its address, which packets wait in.
+#[test]
+fn leases_have_rates() {
+    let mut rig = Rig::new(2, SERVER);
+    rig.run("/ip address add address=10.0.2.1/24 interface=ether2");
+    rig.run("/ip dhcp-server lease set [find comment=typed] rate-limit=\"64k/128k\"");
+    let print = rig.run("/queue simple print detail");
+    assert!(print.contains("target=10.0.0.99/32 "), "{print}");
+    assert!(print.contains("max-limit=64k/128k"), "{print}");
+    rig.introduce(1, mac(0x63), ip(10, 0, 0, 99), ip(10, 0, 0, 1));
+    let payload = [0; 1400];
+    let datagram = craft::udp(ip(10, 0, 2, 9), 1, ip(10, 0, 0, 99), 2);
+    let datagram = craft::Frame { dst_mac: crate::rig::own_mac(2), payload: &payload, ..datagram };
+    let frame = datagram.build();
+    // Ten seconds of 1 Mbps down.
+    let mut came = 0;
+    for _ in 0..900 {
+        rig.send(2, &frame);
+        rig.wait(Duration::from_millis(11));
+        came += rig.take(1).len();
+    }
+    let kbps = came * frame.len() * 8 / 9900;
+    assert!((120..150).contains(&kbps), "{kbps} kbps");
+    rig.run("/ip dhcp-server lease set [find comment=typed] rate-limit=\"1M/1M\"");
+    assert!(rig.run("/queue simple print detail").contains("max-limit=1M/1M"));
+    rig.run("/ip dhcp-server lease disable [find comment=typed]");
+    assert!(!rig.run("/queue simple print detail").contains("10.0.0.99"));
+    let error = rig.try_run("/ip dhcp-server lease set 0 rate-limit=fast").unwrap_err();
+    assert!(error.text.contains("rate-limit"), "{error:?}");
+}
+
 /// Where nobody is learnt, those with a lease are neighbours as long as it lasts, whoever else says that he
 /// has the address.
 #[test]

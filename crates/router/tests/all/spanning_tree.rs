@@ -180,3 +180,18 @@ fn reserved_addresses() {
         }
     }
 }
+
+/// A port with `bpdu-guard=yes` is closed by a bridge behind it, until its link or its configuration changes.
+#[test]
+fn guarded_ports() {
+    let mut lan = triangle(["", "", ""]);
+    lan.rigs[0].run("/interface bridge port set 0 bpdu-guard=yes");
+    lan.wait(40);
+    assert_eq!(lan.roles(0)[0].trim(), "disabled-port");
+    let shut = lan.broadcast(0);
+    assert_eq!(shut, [0, 1, 1], "by the other port");
+    lan.rigs[0].run("/interface bridge port set [find] bpdu-guard=no");
+    lan.wait(40);
+    assert!(lan.roles(0).iter().all(|role| role.trim() != "disabled-port"));
+    assert_eq!(lan.broadcast(0), [0, 1, 1]);
+}

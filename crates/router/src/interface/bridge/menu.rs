@@ -201,7 +201,12 @@ pub static PORT: Menu = Menu {
         )
         .default("auto"),
         Property::only("auto-isolate", &Type::Bool, &["no"], "set restricted-role"),
-        Property::only("bpdu-guard", &Type::Bool, &["no"], "set restricted-role"),
+        Property::new(
+            "bpdu-guard",
+            Type::Bool,
+            "A BPDU from there closes it, until its link goes down.",
+        )
+        .default("no"),
         Property::new("restricted-role", Type::Bool, "It never leads to the root.").default("no"),
         Property::new("restricted-tcn", Type::Bool, "Topology changes from there are not heard.")
             .default("no"),
@@ -352,6 +357,7 @@ pub(super) fn spanning(bridge: &Item, ports: &[(&Item, InterfaceId)]) -> Option<
             point_to_point: item.text("point-to-point") != "no",
             restricted_role: item.bool("restricted-role"),
             restricted_tcn: item.bool("restricted-tcn"),
+            guard: item.bool("bpdu-guard"),
         }
     };
     (mode != "none").then(|| stp::Settings {

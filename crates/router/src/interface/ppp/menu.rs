@@ -10,6 +10,7 @@ use crate::ip::pool::A_POOL;
 use crate::queue::menu::A_QUEUE;
 use crate::queue::types::KINDS;
 use crate::router::Router;
+use crate::status::Values;
 use config::{
     Call, Command, Display, Item, Menu, MenuKind, Property, Started, Tree, Type, Unnamed, Value,
 };
@@ -17,7 +18,17 @@ use wire::Moment;
 
 /// `/ppp profile`.
 pub(crate) static PROFILES: Facility =
-    Facility { part_of: Some(&SECRETS), ..Facility::of(&PROFILE) };
+    Facility { part_of: Some(&SECRETS), factory: profiles, ..Facility::of(&PROFILE) };
+
+/// The profiles that RouterOS begins with.
+fn profiles() -> Vec<Values> {
+    let profile = |name: &str| {
+        Values::from([("name", Value::Text(name.to_string())), ("default", Value::Bool(true))])
+    };
+    let mut encrypted = profile("default-encryption");
+    encrypted.insert("use-encryption", Value::Text("yes".to_string()));
+    vec![profile("default"), encrypted]
+}
 
 /// `/ppp secret`.
 pub(crate) static SECRETS: Facility = Facility {
@@ -51,22 +62,21 @@ fn remove(
     DONE
 }
 
-/// The profiles that always are.
-pub(crate) const BUILT_IN: &[&str] = &["default", "default-encryption"];
 /// A profile, by name.
-pub(crate) const A_PROFILE: Type = Type::Or(BUILT_IN, &Type::Reference(&["/ppp profile"]));
+pub(crate) const A_PROFILE: Type = Type::Reference(&["/ppp profile"]);
 
 /// `/ppp profile`.
 pub(crate) static PROFILE: Menu = Menu {
     path: "/ppp profile",
-    kind: MenuKind::List { key: Some("name"), auto_name: Some("profile"), ordered: false, fixed: false },
+    kind: MenuKind::List {
+        key: Some("name"),
+        auto_name: Some("profile"),
+        ordered: false,
+        fixed: false,
+    },
     properties: &[
-        Property::new(
-            "name",
-            Type::Text,
-            "What it is called; default and default-encryption are there, and say nothing until added.",
-        )
-        .column(),
+        Property::flag("default", '*', "RouterOS begins with it."),
+        Property::new("name", Type::Text, "What it is called.").column(),
         Property::new("local-address", END, "The router's end.").column(),
         Property::new("remote-address", END, "The other end.").column(),
         Property::new(
@@ -79,12 +89,8 @@ pub(crate) static PROFILE: Menu = Menu {
         Property::new("only-one", CHOICE, "A user's new session ends the one he has.")
             .default("default"),
         Property::only("use-compression", &CHOICE, &["default", "no"], "nothing is compressed"),
-        Property::new(
-            "use-encryption",
-            MUST,
-            "MPPE, which needs MS-CHAP; default is no, but of default-encryption.",
-        )
-        .default("default"),
+        Property::new("use-encryption", MUST, "MPPE, which needs MS-CHAP; default is no.")
+            .default("default"),
         Property::only("use-mpls", &MUST, &["default", "no"], "MPLS is not built"),
         Property::only("use-upnp", &CHOICE, &["default", "no"], "UPnP is not built"),
         Property::new("use-ipv6", MUST, "Whether IPv6 is spoken of.").default("yes"),
@@ -121,7 +127,7 @@ const END: Type = Type::Either(&[Type::Address, A_POOL]);
 const SERVERS: Type = Type::List(&Type::Address);
 
 /// A line of rates, kept as it was typed.
-fn rate(text: &str) -> Result<Value, String> {
+pub(crate) fn rate(text: &str) -> Result<Value, String> {
     if !text.is_empty() {
         Rate::read(text)?;
     }
@@ -193,7 +199,7 @@ pub(crate) static ACTIVE: Menu = Menu {
 fn check(item: &Item, tree: &Tree) -> Result<(), String> {
     let profile = SECRET.read(item).text("profile");
     let is = |other: &Item| other.get("name").is_some_and(|name| name.to_string() == profile);
-    if BUILT_IN.contains(&&*profile) || tree.items(PROFILE.path).iter().any(|other| is(other)) {
+    if profile == "default" || tree.items(PROFILE.path).iter().any(|other| is(other)) {
         return Ok(());
     }
     Err(format!("input does not match any value of profile: {profile}"))

@@ -1,4 +1,4 @@
-//! `rate-limit`: a line of rates, and the simple queue that it makes for a session.
+//! `rate-limit`: a line of rates, and the simple queue that it makes for a session, or a lease.
 //!
 //! ```text
 //! rx[/tx] [burst rx[/tx] [threshold rx[/tx] [time rx[/tx] [priority [least rx[/tx]]]]]]
@@ -17,6 +17,8 @@ const PARTS: [&str; 6] =
     ["max-limit", "burst-limit", "burst-threshold", "burst-time", "priority", "limit-at"];
 /// Where the identities of such queues as items begin.
 const ITEMS: u32 = 0x2000_0000;
+/// The same of those of leases.
+const LEASES: u32 = 0x3000_0000;
 
 /// A line as read.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +53,12 @@ impl Rate {
         Ok(Rate(parts))
     }
 
+    /// The queue of a typed lease's address.
+    pub(crate) fn queue_of_lease(&self, lease: ItemId, name: String, address: u32) -> Arc<Item> {
+        let target = Value::Cidr(address.into(), 32);
+        self.item(LEASES + lease.0, name, target, BTreeMap::new())
+    }
+
     /// The queue of a session's interface.
     pub(crate) fn queue(
         &self,
@@ -59,18 +67,29 @@ impl Rate {
         parent: Option<&str>,
         kind: Option<&Value>,
     ) -> Arc<Item> {
-        let name = Value::Text(interface.to_string());
-        let mut values: BTreeMap<&'static str, Value> = self.0.iter().cloned().collect();
-        values.insert("target", Value::List(vec![name.clone()]));
-        values.insert("name", name);
+        let mut values = BTreeMap::new();
         if let Some(parent) = parent {
             values.insert("parent", Value::Text(parent.to_string()));
         }
         if let Some(kind) = kind {
             values.insert("queue", kind.clone());
         }
-        let id = ItemId(ITEMS + (number % u64::from(ITEMS / 2)) as u32);
-        let mut item = Item::new(id, values);
+        let id = ITEMS + (number % u64::from(ITEMS / 2)) as u32;
+        let target = Value::Text(interface.to_string());
+        self.item(id, interface.to_string(), target, values)
+    }
+
+    fn item(
+        &self,
+        id: u32,
+        name: String,
+        target: Value,
+        mut values: BTreeMap<&'static str, Value>,
+    ) -> Arc<Item> {
+        values.extend(self.0.iter().cloned());
+        values.insert("target", Value::List(vec![target]));
+        values.insert("name", Value::Text(name));
+        let mut item = Item::new(ItemId(id), values);
         item.dynamic = true;
         Arc::new(item)
     }

@@ -3,6 +3,7 @@
 use super::option;
 use crate::firewall::menu::WORD;
 use crate::interface::menu::ANY_INTERFACE;
+use crate::interface::ppp::menu::rate;
 use crate::ip::pool;
 use config::{Menu, MenuKind, Property, Type};
 
@@ -55,7 +56,7 @@ pub(crate) const SERVER: Menu = Menu {
         Property::new("allow-dual-stack-queue", Type::Bool, NO_QUEUE).default("yes"),
         Property::missing("client-mac-limit", "every MAC address has one lease"),
         Property::missing("src-address", "the interface's address in the client's network is used"),
-        Property::missing("parent-queue", NO_QUEUE),
+        Property::missing("parent-queue", "queues of leases have no parent"),
     ],
     help: "DHCP servers: one for an interface.",
 };
@@ -120,7 +121,11 @@ pub(crate) const LEASE: Menu = Menu {
         Property::only("use-src-mac", &Type::Bool, &["no"], "a client's MAC address is chaddr's"),
         Property::only("insert-queue-before", &WORD, &["first"], NO_QUEUE),
         Property::new("allow-dual-stack-queue", Type::Bool, NO_QUEUE).default("yes"),
-        Property::missing("rate-limit", NO_QUEUE),
+        Property::new(
+            "rate-limit",
+            Type::Custom(rate),
+            "rx[/tx] [burst [threshold [time [priority [least]]]]]: the queue of its address.",
+        ),
         Property::new("host-name", WORD, "The client's name for itself.").read_only().column(),
         Property::new("status", WORD, "waiting, testing, offered, bound or conflict.")
             .read_only()
@@ -246,5 +251,5 @@ const STORE: Type = Type::Or(&["immediately", "never"], &Type::Time);
 const WORDS: Type = Type::Text;
 const BOOTP: &str = "static: BOOTP clients get typed leases. Kept otherwise: they get no others.";
 const NO_RADIUS: &str = "there is no RADIUS client";
-const NO_QUEUE: &str = "Kept: leases make no queues.";
+const NO_QUEUE: &str = "Kept: queues of leases stand behind those typed.";
 const NO_OPTIONS: &str = "clientid is sent, no host name, and no others";

@@ -10,7 +10,7 @@
 //! old protocol. Time is virtual: a second passes when the router's time says so. What is received is
 //! heard at the end of a breath, so that a batch meets the same ports from its first frame to its last.
 //!
-//! Never forwards or touches a frame. Missing: **MSTP**, **bpdu-guard**, **a hello time to set**, and
+//! Never forwards or touches a frame. Missing: **MSTP**, **a hello time to set**, and
 //! where STP asks for short ageing after a change of the topology, hosts are forgotten at once.
 
 // The machines of one port.
@@ -159,7 +159,8 @@ impl Stp {
                 Some(known) => StpPort::new(port.interface, known.number, *settings, max_age),
                 None => StpPort::new(port.interface, number, *settings, max_age),
             };
-            new.enabled = runs(port.interface);
+            new.tripped &= settings.guard && runs(port.interface);
+            new.enabled = runs(port.interface) && !new.tripped;
             (new.reselect, new.selected) = (true, false);
             self.ports.push(new);
         }

@@ -51,6 +51,8 @@ pub struct PortSettings {
     pub restricted_role: bool,
     /// `restricted-tcn`: topology changes from there are not believed.
     pub restricted_tcn: bool,
+    /// `bpdu-guard`: whoever sends a BPDU there closes it.
+    pub guard: bool,
 }
 
 /// A port's variables (17.19).
@@ -60,6 +62,8 @@ pub(super) struct StpPort {
     pub(super) number: u16,
     pub(super) settings: PortSettings,
     pub(super) enabled: bool,
+    /// A BPDU has come where none may, and closed it until its link goes down.
+    pub(super) tripped: bool,
 
     pub(super) role: Role,
     pub(super) selected_role: Role,
@@ -123,6 +127,7 @@ impl StpPort {
             number,
             settings,
             enabled: false,
+            tripped: false,
             role: Role::Disabled,
             selected_role: Role::Disabled,
             info: Info::Disabled,
@@ -209,6 +214,11 @@ impl StpPort {
     pub(super) fn receive(&mut self, bpdu: Bpdu, rapid: bool) {
         self.counts.0 += 1;
         if !self.enabled {
+            return;
+        }
+        if self.settings.guard {
+            (self.tripped, self.enabled) = (true, false);
+            (self.reselect, self.selected) = (true, false);
             return;
         }
         self.received_rapid |= matches!(bpdu, Bpdu::Rapid(_));
