@@ -63,8 +63,7 @@ use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
-use crate::ip::rule::Decision as Decided;
-use crate::ip::{dhcp, discovery, icmp, record_route};
+use crate::ip::{dhcp, discovery, icmp, record_route, rule::Decision as Decided};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -77,6 +76,7 @@ use leave::{
     Onward, decide, in_pieces, in_segments, ip_total_len, next_hop, record, record_inward, way_out,
 };
 use local::{arp_in, bpdu_in, local_in, refuse};
+pub(crate) use local::{local_out, local_out_by};
 use mangle::{mangle, raw};
 use port::Frame;
 use rules::{bridge_accepts, bridge_nat, filter, verdict_says};
@@ -94,8 +94,7 @@ pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
-pub(crate) use {l2tp::plain_data, tunnel::MOST as MOST_TUNNELS};
-pub(crate) use {local::local_out, local::local_out_by, ppp::end_sessions};
+pub(crate) use {l2tp::plain_data, ppp::end_sessions, tunnel::MOST as MOST_TUNNELS};
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port; or out of a tunnel, by a recipe.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {

@@ -174,7 +174,11 @@ fn kept_apart() {
         ("", &[(S, 10)], &[(2, &[(S, 10)]), (3, &[(S, 10)])]),
         ("set 0 pvid=10; /interface bridge set b ether-type=0x9100", &[], &[(3, &[(Q, 10)])]),
         ("/interface bridge set b ether-type=0x9100", &[(Q, 10)], &[(3, &[(Q, 10)])]),
-        ("set 2 pvid=10; /interface bridge set b ether-type=0x9100", &[(Q, 10)], &[(3, &[])]),
+        (
+            "set 1 pvid=10; /interface bridge set b ether-type=0x9100",
+            &[(Q, 10)],
+            &[(2, &[]), (3, &[(Q, 10)])],
+        ),
         (
             "/interface bridge set b ether-type=0x9100",
             &[(C, 10)],

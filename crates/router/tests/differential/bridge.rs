@@ -42,3 +42,19 @@ pub(super) fn bridge_rule(built: bool) -> impl Strategy<Value = String> {
         false => "/interface bridge settings set allow-fast-path=yes".into(),
     })
 }
+
+pub(super) fn bridge_nat_rule() -> impl Strategy<Value = String> {
+    let rule = select(vec![
+        "chain=dstnat action=redirect dst-mac-address=06:00:00:00:02:01/FF:FF:FF:FF:FF:FF",
+        "chain=dstnat action=dst-nat to-dst-mac-address=06:00:00:00:02:01 in-interface=ether1",
+        "chain=dstnat action=arp-reply to-arp-reply-mac-address=06:00:00:00:02:02",
+        "chain=dstnat action=drop mac-protocol=ip ip-protocol=udp dst-port=53",
+        "chain=dstnat action=jump jump-target=mine",
+        "chain=mine action=src-nat to-src-mac-address=06:00:00:00:03:03",
+        "chain=srcnat action=jump jump-target=mine out-interface=!ether2",
+        "chain=srcnat action=src-nat to-src-mac-address=06:00:00:00:03:03 out-interface=ether3",
+        "chain=srcnat action=drop limit=5/1s,2:packet",
+        "chain=srcnat action=passthrough",
+    ]);
+    rule.prop_map(|rule| format!("/interface bridge nat add {rule}"))
+}
