@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A key that nothing reads is refused. Missing: **rows of one's own**: which there are is
-//! [`configuration`](crate::configuration)'s.
+//! [`configuration`](mod@crate::configuration)'s.
 
 use super::Kind;
 use crate::configuration;
