@@ -67,8 +67,7 @@ struct Arguments {
 enum Command {
     /// The performance table: forwarding rates by mode, configuration and frame size
     Bench(bench::Arguments),
-    /// A plan: the benchmarks of RFC 2544, 8219, 2889, 9693 and their criteria; a performance table, or
-    /// iperf3's method, if the plan is of one
+    /// A plan: RFC 2544, 8219, 2889, 9693 and their criteria, a table, or iperf3
     Test(test::Arguments),
     /// The iperf3 method: real iperf3 processes in pairs, node to node and through a router
     #[cfg(target_os = "linux")]
