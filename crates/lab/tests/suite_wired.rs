@@ -372,7 +372,7 @@ fn connections_are_forgotten_between_trials() {
     let script = "/queue simple\nadd target=198.18.1.2/32 max-limit=1M/1M\n";
     let results = measure_with(CONNECTIONS, script, Device::Linux, pair);
     let why = results.incomplete_because.unwrap();
-    assert!(why.starts_with("the kernel is not told yet how to do line 2"), "{why}");
+    assert!(why.starts_with("the kernel is not told yet how to do /queue simple"), "{why}");
 }
 
 /// A device that speaks SNMP and RIP, a little: it answers every question, and passes every update on
