@@ -12,7 +12,7 @@
 //! Never decides whose a packet is: that is `flow::tunnel`. Missing: **outer packets that come by a
 //! bridge, wait in queues on their way in or have their destination translated** (box by box).
 
-use super::common::Came;
+use super::common::{self, Came};
 use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{pass, put_header, receive as receive_inside};
@@ -113,6 +113,11 @@ impl Outer {
             _ => *r.learnt.ingresses.find(arrival)?,
         };
         *known = Some((arrival, by));
+        let came = Came::by(&by, l3);
+        // What looks like an IPv4 header, behind the EtherType of something else, is none.
+        if !bytes[l3 - 2..].starts_with(&common::before_ip(came.header())) {
+            return None;
+        }
         let word = |at: usize| u32::from_be_bytes([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
         let (src, dst) = (word(12), word(16));
         let is_for_it = bytes.starts_with(&by.mac.0) && bytes[6] & 1 == 0 && by.takes(bytes, l3);
@@ -126,7 +131,7 @@ impl Outer {
         let tuple = FiveTuple { src, dst, src_port: ports.0, dst_port: ports.1, protocol: ip[9] };
         let hash = tuple.hash();
         let flow = r.v4.connections.flows().candidate(hash)?;
-        Some(Outer { tuple, hash, flow, came: Came::by(&by, l3) })
+        Some(Outer { tuple, hash, flow, came })
     }
 }
 
