@@ -101,9 +101,10 @@ pub(super) const QUEUES: &[&str] = &[
     "/queue simple add target=ether1 max-limit=5M/5M queue=default/default",
     "/queue simple add target=10.1.1.0/24 max-limit=1M/2M limit-at=100k/100k priority=1/2 \
      queue=pcq-upload-default/pcq-download-default",
+    // No SFQ: a new hash (perturb) puts the packets of a flow out of order, and order is checked.
     "/queue simple add target=10.1.2.0/24 max-limit=2M/2M burst-limit=8M/8M burst-threshold=1M/1M \
-     burst-time=2s/2s queue=hotspot-default/synchronous-default",
-    "/queue simple add target=10.3.0.0/16 total-max-limit=1M total-queue=wireless-default",
+     burst-time=2s/2s queue=pcq-upload-default/synchronous-default",
+    "/queue simple add target=10.3.0.0/16 total-max-limit=1M total-queue=default",
     "/queue tree add parent=global max-limit=20M",
     "/queue tree add parent=global packet-mark=p1 max-limit=500k queue=default",
     "/queue tree add parent=ether1 max-limit=10M queue=pcq-download-default",
@@ -142,7 +143,7 @@ pub(super) const CHANGES: &[&str] = &[
     "/ip firewall address-list add list=seen address=10.1.0.0/16 timeout=1s",
     "/ip firewall address-list remove [find]",
     "/queue simple set [find] max-limit=1M/1M",
-    "/queue simple set [find] queue=hotspot-default/pcq-download-default",
+    "/queue simple set [find] queue=pcq-upload-default/pcq-download-default",
     "/queue tree set [find] max-limit=2M",
     "/queue tree remove [find]",
     "/ip route remove [find dst-address=0.0.0.0/0]",
