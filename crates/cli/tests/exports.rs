@@ -26,7 +26,7 @@ const LINES: &[&str] = &[
     "/interface gre add name=g1 remote-address=10.0.1.9 keepalive=0s,0",
     "/interface eoip add name=e1 remote-address=10.0.1.9 tunnel-id=7 mac-address=06:00:00:00:00:99",
     "/interface vrrp add name=v1 interface=ether1 vrid=9 priority=200",
-    "/interface absent add name=wlan1\n/ip route vrf add routing-mark=red interfaces=wlan1\n\
+    "/interface absent add name=wlan1\n/ip route vrf add routing-mark=red interfaces=wlan1\n/ip vrf add name=green\n\
      /ip firewall filter add chain=forward in-interface=wlan1",
     "/ppp profile add name=p local-address=10.9.0.1 only-one=yes\n\
      /ppp secret add name=bob password=\"a b\" profile=p remote-address=10.9.0.2",

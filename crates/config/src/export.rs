@@ -11,14 +11,16 @@
 //! Run on a device without configuration, the script gives the same tree; lists with secrets
 //! ([`Access::Secret`]: `/user`) are left out, as RouterOS leaves users out.
 //!
-//! `hide-sensitive` leaves out passwords and keys, and kept lines that have any.
-//! **Missing**: `version=` (a line is written in the words it was typed in).
+//! `hide-sensitive` leaves out passwords and keys, and kept lines that have any. `version=` writes in
+//! the words of a version of RouterOS, which the device knows ([`Translate`](crate::Translate)), instead
+//! of those that were typed.
 
+use crate::Version;
 use crate::inert;
 use crate::parse::pick;
 use crate::run::{Line, Run};
 use crate::script::{quote, quote_always};
-use crate::{Access, Error, Item, ItemId, Menu, MenuKind, Reply, Tree, Value};
+use crate::{Access, Error, Item, ItemId, Menu, MenuKind, Reply, Translated, Tree, Type, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -26,11 +28,15 @@ use std::sync::Arc;
 const WIDTH: usize = 79;
 const INDENT: &str = "    ";
 
-#[derive(Clone, Copy, Default)]
+/// What `version=` takes.
+pub(crate) const VERSION: Type = Type::Enum(&["6", "7"]);
+
+#[derive(Default)]
 struct Style {
     verbose: bool,
     terse: bool,
     hides: bool,
+    words: Translated,
 }
 
 /// Properties that `hide-sensitive` leaves out.
@@ -46,12 +52,12 @@ const SENSITIVE: &[&str] = &[
 ];
 
 impl Run<'_> {
-    /// `export [compact | verbose] [terse]` of a menu and those below it.
+    /// `export [compact | verbose] [terse] [file=] [version=]` of a menu and those below it.
     pub(crate) fn export(&mut self, line: Line) -> Result<Reply, Error> {
         const WORDS: [&str; 5] =
             ["compact", "hide-sensitive", "terse", "verbose", "show-sensitive"];
         let mut style = Style::default();
-        let mut file = None;
+        let (mut file, mut version) = (None, None);
         for word in line.words {
             let flag = word.plain().and_then(|word| pick(WORDS.into_iter(), word).ok());
             match (flag, &word.name) {
@@ -62,27 +68,38 @@ impl Run<'_> {
                 (None, Some((name, _))) if name == "file" => {
                     file = Some((self.text_of(word, line.path)?, word.value_at));
                 }
+                (None, Some((name, _))) if name == "version" => {
+                    let value = self.value_of(word, "version", &VERSION, line.path)?;
+                    let is_old = value.to_string() == "6";
+                    version = Some((if is_old { Version::V6 } else { Version::V7 }, word.value_at));
+                }
                 (None, _) => {
-                    let help = format!("parameters are {}", WORDS.join(", "));
+                    let help = format!("parameters are {}, file, version", WORDS.join(", "));
                     return Err(Error::end_of_command(word.at).help(help));
                 }
             }
         }
         self.settle()?;
-        match file {
-            None => self.export_below(line.path, style),
-            Some((name, at)) => {
-                let ((), text) = self.capture(|run| {
-                    run.export_below(line.path, style);
-                    Ok(())
-                })?;
-                self.write(&name, "rsc", &text, at)?;
-            }
+        let typed = self.tree.clone();
+        if let Some((version, at)) = version {
+            let text = "this device knows no other words than those typed";
+            let translate = self.language.translate.ok_or_else(|| Error::missing(at, text))?;
+            style.words = translate(&mut self.tree, version);
         }
+        if let Some((name, at)) = file {
+            let ((), text) = self.capture(|run| {
+                run.export_below(line.path, &style);
+                Ok(())
+            })?;
+            self.write(&name, "rsc", &text, at)?;
+        } else {
+            self.export_below(line.path, &style);
+        }
+        self.tree = typed;
         Ok(Reply::Nothing)
     }
 
-    fn export_below(&mut self, path: &str, style: Style) {
+    fn export_below(&mut self, path: &str, style: &Style) {
         let banner = self.look(|view| view.status.banner());
         let banner = banner.iter().map(|line| format!("# {line}").trim_end().to_string() + "\n");
         let banner: String = banner.collect();
@@ -101,7 +118,7 @@ impl Run<'_> {
         }
     }
 
-    fn export_menu(&mut self, menu: &Menu, style: Style) -> String {
+    fn export_menu(&mut self, menu: &Menu, style: &Style) -> String {
         let mut text = String::new();
         if menu.path == inert::MENU.path {
             let says = |item: &&Arc<Item>| {
@@ -112,7 +129,10 @@ impl Run<'_> {
             let items = self.tree.items(menu.path).iter().filter(says);
             return inert::export(items.map(|item| &**item), style.terse);
         }
-        let remarks = self.remarks(menu);
+        let mut remarks = self.remarks(menu);
+        let others = self.tree.items(menu.path).iter();
+        let others = others.filter_map(|item| style.words.remarks.get_key_value(&item.id));
+        remarks.extend(others.map(|(id, remark)| (*id, remark.clone())));
         let mut begins = Vec::new();
         self.look(|view| begins = view.status.factory(menu));
         let commands = self.commands(menu, style, &begins);
@@ -160,7 +180,7 @@ impl Run<'_> {
     fn commands(
         &self,
         menu: &Menu,
-        style: Style,
+        style: &Style,
         begins: &[BTreeMap<&'static str, Value>],
     ) -> Vec<(ItemId, Vec<Piece>)> {
         let untouched = Item::new(ItemId(0), BTreeMap::new());
@@ -244,11 +264,12 @@ fn selector(menu: &Menu, item: &Item, number: usize) -> String {
 fn properties(
     menu: &Menu,
     item: &Item,
-    style: Style,
+    style: &Style,
     fixed_key: Option<&str>,
     new: &Item,
 ) -> Vec<Piece> {
     let mut words = BTreeMap::new();
+    let is_in = |names: &[(&str, &str)], name| names.contains(&(menu.path, name));
     for property in menu.properties {
         if matches!(property.access, Access::ReadOnly | Access::Secret | Access::Missing(_)) {
             continue;
@@ -265,25 +286,36 @@ fn properties(
             continue;
         }
         let default = new.get(property.name).cloned().or_else(|| property.default_value());
+        let verbose = style.verbose || is_in(style.words.written, property.name);
+        if is_in(style.words.flags, property.name) {
+            if typed == Some(&Value::Bool(true)) {
+                words.insert(property.name, None);
+            }
+            continue;
+        }
         let value = match typed {
-            Some(value) if style.verbose || default.as_ref() != Some(value) => value.clone(),
-            None if style.verbose => match default {
+            Some(value) if verbose || default.as_ref() != Some(value) => value.clone(),
+            None if verbose => match default {
                 Some(value) => value,
                 None => continue,
             },
             _ => continue,
         };
-        words.insert(property.name, quote(&value.to_string()));
+        words.insert(property.name, Some(quote(&value.to_string())));
     }
     if menu.is_list() {
         if item.comment != new.comment {
-            words.insert("comment", quote(&item.comment));
+            words.insert("comment", Some(quote(&item.comment)));
         }
         if item.disabled != new.disabled || style.verbose {
-            words.insert("disabled", Value::Bool(item.disabled).to_string());
+            words.insert("disabled", Some(Value::Bool(item.disabled).to_string()));
         }
     }
-    words.into_iter().map(|(name, value)| Piece { name: format!("{name}="), value }).collect()
+    let piece = |(name, value)| match value {
+        Some(value) => Piece { name: format!("{name}="), value },
+        None => Piece::word(name),
+    };
+    words.into_iter().map(piece).collect()
 }
 
 /// `name=` and `value`, between which a line may break; or a word alone.

@@ -35,7 +35,7 @@
 
 use crate::{
     Call, Command, Error, Factory, Host, How, Language, Menu, Piece, Progress, Record, Reply,
-    Session, Status, Tree,
+    Session, Status, Translate, Tree,
 };
 use std::sync::Arc;
 use wire::Moment;
@@ -79,6 +79,13 @@ impl Interpreter {
     pub fn with_factory(mut self, factory: &'static Factory) -> Self {
         let language = Language::clone(self.session.language()).with_factory(factory);
         language.furnish(&mut self.tree);
+        self.session = Session::new(Arc::new(language));
+        self
+    }
+
+    /// Brings its words in each version of RouterOS.
+    pub fn with_versions(mut self, translate: Translate) -> Self {
+        let language = Language::clone(self.session.language()).with_versions(translate);
         self.session = Session::new(Arc::new(language));
         self
     }

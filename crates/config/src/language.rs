@@ -8,7 +8,7 @@
 //!
 //! Made once, shared, never changed. Knows nothing of the configuration or the running device.
 
-use crate::{Command, Item, Menu, MenuKind, Tree};
+use crate::{Command, Item, ItemId, Menu, MenuKind, Tree};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Menus and commands, mounted together.
@@ -20,6 +20,7 @@ pub struct Language {
     /// What can be said at each path there is; the root is the empty path.
     choices: HashMap<&'static str, BTreeMap<&'static str, Choice>>,
     factory: Option<&'static Factory>,
+    pub(crate) translate: Option<Translate>,
 }
 
 /// What every device of a language has from the beginning, whatever it is: the entries of lists
@@ -31,6 +32,30 @@ pub struct Factory {
     pub install: fn(&mut Tree),
     /// What an item that is added or changed must not be, in RouterOS's words.
     pub check: fn(&Menu, &Item) -> Result<(), String>,
+}
+
+/// A version of RouterOS, whose words `export version=` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// The last of version 6: 6.49.
+    V6,
+    /// Version 7, as it has been since 7.13.
+    V7,
+}
+
+/// Says a configuration in the words of a version: what is called otherwise there, or stands in another
+/// menu.
+pub type Translate = fn(&mut Tree, Version) -> Translated;
+
+/// What an export of a translated configuration has to know beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Translated {
+    /// What stands above items that have no counterpart there.
+    pub remarks: HashMap<ItemId, String>,
+    /// Properties, by menu, that are written even if they have their default: there it is another one.
+    pub written: &'static [(&'static str, &'static str)],
+    /// Properties, by menu, that are a word alone if they are yes, and not said if they are no.
+    pub flags: &'static [(&'static str, &'static str)],
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +90,11 @@ impl Language {
     /// The same with what its devices have from the beginning.
     pub fn with_factory(self, factory: &'static Factory) -> Language {
         Language { factory: Some(factory), ..self }
+    }
+
+    /// The same with its words in each version of RouterOS.
+    pub fn with_versions(self, translate: Translate) -> Language {
+        Language { translate: Some(translate), ..self }
     }
 
     /// Brings what a device has from the beginning.

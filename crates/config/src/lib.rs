@@ -112,7 +112,7 @@ pub use error::{At, Error, excerpt};
 pub use file::text_of_file;
 pub use host::Host;
 pub use interpreter::{Interpreter, Output};
-pub use language::{Factory, Language};
+pub use language::{Factory, Language, Translate, Translated, Version};
 pub use menu::{Access, Menu, MenuKind, Property};
 pub use parse::{AnyName, Mismatch, Names};
 pub use pattern::Pattern;

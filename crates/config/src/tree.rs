@@ -92,7 +92,8 @@ impl Tree {
         ItemId(self.next_id)
     }
 
-    pub(crate) fn items_mut(&mut self, path: &'static str) -> &mut Vec<Arc<Item>> {
+    /// A menu's items, to change them. No rule of the menu is checked: see [`push`](Self::push).
+    pub fn items_mut(&mut self, path: &'static str) -> &mut Vec<Arc<Item>> {
         Arc::make_mut(self.menus.entry(path).or_default())
     }
 
@@ -106,12 +107,12 @@ impl Tree {
     }
 
     /// The items there are; makes no entry for a menu nothing was typed in.
-    pub(crate) fn existing_mut(&mut self, path: &str) -> &mut [Arc<Item>] {
+    pub fn existing_mut(&mut self, path: &str) -> &mut [Arc<Item>] {
         self.menus.get_mut(path).map_or(&mut [], |items| Arc::make_mut(items).as_mut_slice())
     }
 
-    /// The values of a settings menu, to change them.
-    pub(crate) fn settings_mut(&mut self, menu: &Menu) -> &mut Item {
+    /// The values of a settings menu, to change them. No rule of the menu is checked.
+    pub fn settings_mut(&mut self, menu: &Menu) -> &mut Item {
         if self.items(menu.path).is_empty() {
             self.push(menu, BTreeMap::new());
         }

@@ -107,10 +107,10 @@ pub type Others = (&'static [&'static Menu], Option<&'static Factory>);
 /// # Errors
 /// The script cannot be read, or there is no memory for a device.
 pub fn survey(file: &str, script: &str, others: Others) -> Result<Surveyed, String> {
-    tolerant(file, script, others).map(|(surveyed, _)| surveyed)
+    tolerant(file, script, others, None).map(|(surveyed, _)| surveyed)
 }
 
-/// [`survey()`], and what such a device exports then.
+/// [`survey()`], and what such a device exports then: as it was typed, or in the words of a version.
 ///
 /// # Errors
 /// As [`survey()`]'s.
@@ -118,6 +118,7 @@ pub fn tolerant(
     file: &str,
     script: &str,
     (others, factory): Others,
+    version: Option<&str>,
 ) -> Result<(Surveyed, String), String> {
     let slab = Slab::new(1024).map_err(|error| error.to_string())?;
     let ports = ports(script).into_iter().enumerate().map(|(at, name)| PortInfo {
@@ -127,7 +128,8 @@ pub fn tolerant(
     });
     let mut router = Router::new(ports.collect(), &slab);
     let menus = node::menus().into_iter().chain(others.iter().copied());
-    let mut interpreter = Interpreter::new(menus).with_commands(node::commands());
+    let interpreter = Interpreter::new(menus).with_commands(node::commands());
+    let mut interpreter = interpreter.with_versions(router::version::translate);
     *interpreter.tree_mut() = router.factory_tree();
     if let Some(factory) = factory {
         interpreter = interpreter.with_factory(factory);
@@ -173,7 +175,9 @@ pub fn tolerant(
             lines.push(Line { line: at.line, menu, text, verdict, why });
         }
     }
-    let export = interpreter.run("/export", &Paper).map_err(|error| error.to_string())?;
+    let version = version.map(|version| format!(" version={version}")).unwrap_or_default();
+    let export =
+        interpreter.run(&format!("/export{version}"), &Paper).map_err(|error| error.to_string())?;
     Ok((Surveyed { file: file.to_string(), total, menus, lines }, export.text))
 }
 

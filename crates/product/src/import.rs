@@ -16,6 +16,7 @@ packets; it is missing; or it is refused for another reason.
 Examples:
   wirespeed import --report export.rsc
   wirespeed import --tolerant export.rsc > here.rsc
+  wirespeed import --tolerant --version 7 old.rsc > new.rsc
   wirespeed import --report --format markdown *.rsc > report.md
   wirespeed import --report --at-least 90 export.rsc")]
 #[allow(missing_docs)] // a line here would be the command's help
@@ -26,6 +27,9 @@ pub struct Arguments {
     /// Print the configuration that this device makes of the file, with lines kept that have no meaning
     #[arg(long, conflicts_with_all = ["report", "format", "at_least"])]
     tolerant: bool,
+    /// Print it in the words of this version of RouterOS, 6 or 7, instead of those of the file
+    #[arg(long, value_name = "VERSION", requires = "tolerant", value_parser = clap::value_parser!(u8).range(6..=7))]
+    version: Option<u8>,
     /// Exports of RouterOS, of any age
     #[arg(value_name = "FILE.rsc", required = true)]
     files: Vec<PathBuf>,
@@ -54,8 +58,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let shown = file.display().to_string();
         let bytes = std::fs::read(file)
             .map_err(|error| Failure::Environment(format!("reading {shown}: {error}")))?;
-        let surveyed =
-            import::tolerant(&shown, &import::text(&bytes), (serve::MENUS, Some(&serve::FACTORY)));
+        let others = (serve::MENUS, Some(&serve::FACTORY));
+        let version = arguments.version.map(|version| version.to_string());
+        let text = import::text(&bytes);
+        let surveyed = import::tolerant(&shown, &text, others, version.as_deref());
         let (surveyed, export) =
             surveyed.map_err(|error| Failure::Failed(format!("{shown}: {error}")))?;
         if arguments.tolerant {

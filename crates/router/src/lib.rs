@@ -69,6 +69,9 @@ mod facility;
 // What the console shows of the running router.
 pub mod status;
 
+// `/export version=`: what versions of RouterOS call otherwise.
+pub mod version;
+
 // The router's own tools: ping, torch, the sniffer, explain.
 pub mod tool;
 

@@ -4,6 +4,7 @@
 //! `print.rs`, `export.rs`); here they are put side by side for whoever asks beforehand.
 
 use super::offer::is_settable;
+use crate::export;
 use crate::language::Verb;
 use crate::{Access, Menu, MenuKind, Property, Type, Unnamed};
 
@@ -109,6 +110,7 @@ impl Shape {
                 Parameter::flag("verbose", "The defaults too"),
                 Parameter::flag("show-sensitive", "Secrets too"),
                 Parameter { help: "Where to write it, instead of showing it", ..FILE },
+                Parameter::new("version", What::Value(export::VERSION), "In whose words"),
             ]),
             (Verb::Import, _) => {
                 let name = Parameter::new("file-name", What::Value(Type::Text), "A file's name");

@@ -59,7 +59,8 @@ fn completions() {
             "as-value_ brief_ count-only_ detail_ file= follow-only_ follow_ from= interval= stats-detail_ stats_ terse_ value-list_ where_ without-paging_",
         ),
         ("/ip address print de", "detail_"),
-        ("/ip address export v", "verbose_"),
+        ("/ip address export verb", "verbose_"),
+        ("/ip address export version=", "6_ 7_"),
         // Values.
         (
             "/ip firewall filter add action=",

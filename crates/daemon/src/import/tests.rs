@@ -113,10 +113,10 @@ const SAMPLES: &[(&str, usize, &str)] = &[
 fn what_people_have_is_kept() {
     for (name, inert, script) in SAMPLES {
         let script = text(script.as_bytes());
-        let (surveyed, export) = tolerant(name, &script, (&[], None)).unwrap();
+        let (surveyed, export) = tolerant(name, &script, (&[], None), None).unwrap();
         assert_eq!(surveyed.total.percent(), 100, "{name}: {:#?}", surveyed.lines);
         assert_eq!(surveyed.total.inert, *inert, "{name}: {:#?}", surveyed.lines);
-        let (_, again) = tolerant(name, &export, (&[], None)).unwrap();
+        let (_, again) = tolerant(name, &export, (&[], None), None).unwrap();
         assert_eq!(again, export, "{name}");
         for line in surveyed.lines.iter().filter(|line| line.verdict == "inert") {
             assert!(export.contains(&format!("{}\n", line.menu)), "{name}: {export}");

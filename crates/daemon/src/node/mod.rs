@@ -67,7 +67,8 @@ pub fn commands() -> Vec<&'static config::Command> {
 
 /// The language a node speaks, and these menus beside its own.
 pub fn language(others: &[&'static Menu]) -> Language {
-    Language::new(menus().into_iter().chain(others.iter().copied()), commands())
+    let language = Language::new(menus().into_iter().chain(others.iter().copied()), commands());
+    language.with_versions(router::version::translate)
 }
 
 /// [`Status::check`] of a menu that asks nothing of the running node: all but the generator's, of

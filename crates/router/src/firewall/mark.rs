@@ -9,6 +9,8 @@
 //! marked already keep their marks by name. Numbers of packet and routing marks, which nobody
 //! remembers, are given again when all are in use and some names are no longer mentioned.
 
+use crate::facility::MENUS;
+use crate::ip::menu::VRF7;
 use config::{Item, Menu, Tree, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -125,9 +127,30 @@ const MENTIONS: &[(&str, Kind)] = &[
     ("table", Kind::Routing),
 ];
 
+/// In version 7 a VRF's name is that of its table.
+const VRF_NAME: (&str, Kind) = ("name", Kind::Routing);
+
+/// The properties of a menu that hold names of marks.
+fn mentions(menu: &Menu) -> impl Iterator<Item = &'static (&'static str, Kind)> {
+    let vrf = (menu.path == VRF7.path).then_some(&VRF_NAME);
+    MENTIONS.iter().filter(|(name, _)| menu.property(name).is_some()).chain(vrf)
+}
+
 /// Whether items of a menu mention marks.
 pub(crate) fn are_in(menu: &Menu) -> bool {
-    MENTIONS.iter().any(|(name, _)| menu.property(name).is_some())
+    mentions(menu).next().is_some()
+}
+
+/// The names of all routing tables that a configuration mentions, but main.
+pub(crate) fn routing_tables(tree: &Tree) -> BTreeSet<String> {
+    let mut mentioned = BTreeSet::new();
+    for menu in MENUS {
+        for (property, _) in mentions(menu).filter(|(_, kind)| *kind == Kind::Routing) {
+            let values = tree.items(menu.path).iter().filter_map(|item| item.get(property));
+            values.for_each(|value| names(value, &mut mentioned));
+        }
+    }
+    mentioned.into_iter().map(String::from).collect()
 }
 
 impl MarkBook {
@@ -138,8 +161,7 @@ impl MarkBook {
         let same = |(at, item): &(usize, &Arc<Item>)| {
             before.get(*at).is_some_and(|before| Arc::ptr_eq(before, item))
         };
-        let here = MENTIONS.iter().filter(|(name, _)| menu.property(name).is_some());
-        let here: Vec<_> = here.collect();
+        let here: Vec<_> = mentions(menu).collect();
         let fresh = tree.items(menu.path).iter().enumerate().filter(|item| !same(item));
         let mut mentioned = [const { BTreeSet::new() }; 3];
         for (_, item) in fresh {
@@ -162,8 +184,7 @@ impl MarkBook {
     pub fn enter(&mut self, tree: &Tree, menus: &[&Menu]) {
         let mut mentioned = [const { BTreeSet::new() }; 3];
         for menu in menus {
-            let here = MENTIONS.iter().filter(|(name, _)| menu.property(name).is_some());
-            for (property, kind) in here {
+            for (property, kind) in mentions(menu) {
                 for item in tree.items(menu.path) {
                     if let Some(value) = item.get(property) {
                         names(value, &mut mentioned[*kind as usize]);

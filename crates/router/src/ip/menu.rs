@@ -141,6 +141,19 @@ pub const VRF: Menu = Menu {
     help: "Routers within the router: interfaces with a routing table of their own.",
 };
 
+/// `/ip vrf`, as version 7 calls them.
+pub const VRF7: Menu = Menu {
+    path: "/ip vrf",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("name", WORD, "Its name, and that of its routing table.").required().column(),
+        Property::new("interfaces", Type::List(&INTERFACES), "The interfaces that are in it.")
+            .default("")
+            .column(),
+    ],
+    help: VRF.help,
+};
+
 const NO_BGP: &str = "BGP is not built";
 
 /// `/ip route rule`.

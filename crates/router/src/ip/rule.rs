@@ -39,7 +39,10 @@ pub(crate) static ROUTING_RULE: Facility =
     Facility { part_of: Some(&FACILITY), ..Facility::of(&RULE7) };
 
 /// `/routing table`: version 7 wants its tables named before they are spoken of.
-pub(crate) static ROUTING_TABLE: Facility = Facility::of(&Menu {
+pub(crate) static ROUTING_TABLE: Facility = Facility::of(&TABLE);
+
+/// `/routing table`.
+pub(crate) static TABLE: Menu = Menu {
     path: "/routing table",
     kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: false },
     properties: &[
@@ -50,7 +53,7 @@ pub(crate) static ROUTING_TABLE: Facility = Facility::of(&Menu {
             .column(),
     ],
     help: "Names of routing tables; a route or a rule that speaks of one makes it as well.",
-});
+};
 
 /// One rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

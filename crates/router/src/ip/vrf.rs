@@ -14,7 +14,7 @@
 //! and ports in two VRFs, which connection tracking takes for one; sessions, whose interfaces cannot be
 //! named here; tools and services other than `ping`, whose questions to others go by main.
 
-use super::menu::VRF;
+use super::menu::{VRF, VRF7};
 use crate::facility::Facility;
 use crate::firewall::mark::{Mark, MarkBook};
 use crate::interface::facilities::ALL as INTERFACES;
@@ -34,6 +34,10 @@ pub(crate) static FACILITY: Facility = Facility {
     ..Facility::of(&VRF)
 };
 
+/// `/ip vrf`: version 7's.
+pub(crate) static VRF7_FACILITY: Facility =
+    Facility { part_of: Some(&FACILITY), check, ..Facility::of(&VRF7) };
+
 /// Which interfaces are in which VRF. A VRF is named by its table's mark; none is main.
 #[derive(Debug, Default)]
 pub(crate) struct Vrfs {
@@ -44,10 +48,10 @@ pub(crate) struct Vrfs {
 impl Vrfs {
     fn compile(tree: &Tree, names: &Names, marks: &MarkBook) -> Vrfs {
         let mut vrfs = Vrfs::default();
-        for item in tree.read(&VRF).filter(|item| !item.bool("disabled")) {
-            let Some(table) = marks.routing.find(&item.text("routing-mark")) else { continue };
+        for item in tree.enabled(VRF.path).chain(tree.enabled(VRF7.path)) {
+            let Some(table) = marks.routing.find(&name(item)) else { continue };
             vrfs.tables.insert(table);
-            for name in item.list("interfaces") {
+            for name in interfaces(item) {
                 let Some(interface) = names.find(&name.to_string()) else { continue };
                 let len = vrfs.by_interface.len().max(interface.index() + 1);
                 vrfs.by_interface.resize(len, Mark::NONE);
@@ -82,11 +86,11 @@ impl Vrfs {
 
 /// What a VRF that is added or changed must not be: an interface is in one.
 fn check(item: &Item, tree: &Tree) -> Result<(), String> {
-    let name = |item: &Item| item.get("routing-mark").map(Value::to_string).unwrap_or_default();
     if matches!(name(item).as_str(), "main" | Mark::NO_MARK) {
         return Err(format!("failure: {} is the router itself, no VRF", name(item)));
     }
-    for other in tree.items(VRF.path).iter().filter(|other| other.id != item.id) {
+    let all = tree.items(VRF.path).iter().chain(tree.items(VRF7.path));
+    for other in all.filter(|other| other.id != item.id) {
         if name(other) == name(item) {
             return Err(format!("failure: already have VRF {}", name(item)));
         }
@@ -96,6 +100,11 @@ fn check(item: &Item, tree: &Tree) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn name(item: &Item) -> String {
+    let name = item.get("routing-mark").or(item.get("name"));
+    name.map(Value::to_string).unwrap_or_default()
 }
 
 fn interfaces(item: &Item) -> &[Value] {

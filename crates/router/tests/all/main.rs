@@ -64,6 +64,7 @@ mod table_full;
 mod tools;
 mod traceroute;
 mod tunnels;
+mod versions;
 mod vlans;
 mod vrfs;
 mod vrrp;

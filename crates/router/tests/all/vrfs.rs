@@ -79,6 +79,15 @@ fn an_interface_asks_the_table_of_its_vrf() {
             ip(172, 16, 5, 5),
             Some(2),
         ),
+        // In version 7's words it is the same.
+        (
+            "/ip route vrf remove [find routing-mark=red]
+/ip vrf add name=red interfaces=ether1,ether2",
+            1,
+            host,
+            ip(198, 51, 100, 1),
+            None,
+        ),
         // A VRF that is disabled is none.
         ("/ip route vrf disable [find routing-mark=red]", 1, host, ip(198, 51, 100, 1), Some(5)),
     ];

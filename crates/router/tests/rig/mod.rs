@@ -74,7 +74,8 @@ impl Rig {
         let n = capabilities.len();
         let router = Router::new(infos.collect(), &slab);
         let (ports, wires) = (0..n).map(|_| memory::wire(1024)).unzip();
-        let mut console = Interpreter::new(MENUS.to_vec()).with_commands(COMMANDS);
+        let console = Interpreter::new(MENUS.to_vec()).with_commands(COMMANDS);
+        let mut console = console.with_versions(router::version::translate);
         *console.tree_mut() = router.factory_tree();
         let pool = slab.pool();
         Rig { router, console, now: Moment::ZERO, ports, wires, slab, pool, lost }

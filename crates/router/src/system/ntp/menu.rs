@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 /// `/system ntp client`.
-static CLIENT: Menu = Menu {
+pub(crate) static CLIENT: Menu = Menu {
     path: "/system ntp client",
     kind: MenuKind::Settings,
     properties: &[
@@ -32,7 +32,7 @@ static CLIENT: Menu = Menu {
 };
 
 /// `/system ntp client servers`.
-static SERVERS: Menu = Menu {
+pub(crate) static SERVERS: Menu = Menu {
     path: "/system ntp client servers",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
