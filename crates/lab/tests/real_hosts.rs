@@ -47,7 +47,7 @@ fn programs_work_by_ipv6_across_a_narrow_link() {
 
 #[test]
 fn a_house_gets_its_addresses_and_names_from_the_router() {
-    if can_have_hosts(&["sysctl", "busybox", "dnsmasq", "python3", "curl"]) {
+    if can_have_hosts(&["sysctl", "busybox", "dnsmasq", "dig", "python3", "curl"]) {
         check("home.yaml", &[]);
     }
 }

@@ -82,9 +82,11 @@ add chain=dstnat action=dst-nat to-dst-mac-address=02:00:00:00:00:09 mac-protoco
 add chain=dstnat action=arp-reply to-arp-reply-mac-address=02:00:00:00:00:09 arp-gratuitous=no arp-hardware-type=1
 add chain=srcnat action=src-nat to-src-mac-address=02:00:00:00:00:09 vlan-encap=ip vlan-priority=3 disabled=yes
 add chain=srcnat stp-type=config stp-flags=topology-change stp-port=1-9 802.3-sap=0x42
+/routing table add name=isp9
 /ip settings set ip-forward=no max-neighbor-entries=100 arp-timeout=10s icmp-rate-limit=0 \\
     icmp-rate-mask=0x8 allow-fast-path=no
 /ip route vrf add routing-mark=red interfaces=radio comment=v
+/ip vrf add name=green disabled=yes
 /ip address
 add address=10.0.1.254/24 interface=wan
 add address=10.0.2.254/24 interface=lan network=10.0.2.0 disabled=yes comment=x
@@ -95,7 +97,6 @@ add dst-address=10.9.0.0/16 gateway=lan
 add dst-address=10.8.0.0/16 type=prohibit
 add gateway=10.0.1.9 routing-table=isp9
 add blackhole dst-address=10.66.0.0/16 gateway=\"\"
-/routing table add name=isp9
 /ip route rule
 add src-address=10.0.1.0/24 routing-mark=second action=lookup-only-in-table table=second
 /routing rule add src-address=10.77.0.0/16 table=isp9
@@ -123,6 +124,9 @@ add name=router.lan address=10.0.2.254 ttl=1h comment=n
 add regexp=\"^a.*b\" type=NXDOMAIN disabled=yes
 add name=x type=CNAME cname=router.lan match-subdomain=yes
 add name=y type=AAAA address=2001:db8::1
+add name=z type=SRV srv-target=y srv-port=5060 srv-weight=1
+add name=z type=TXT text=\"a b\"
+add name=w type=FWD forward-to=1.1.1.1,9.9.9.9 address-list=w match-subdomain=yes
 /ip neighbor discovery-settings
 set discover-interface-list=!dynamic protocol=lldp mode=rx-only
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y

@@ -24,6 +24,11 @@ add name=loop.lan type=CNAME cname=loop.lan
 add name=below.lan address=10.0.0.9 match-subdomain=yes
 add name=gone.lan type=NXDOMAIN
 add name=off.lan address=10.0.0.8 disabled=yes
+add name=mail.lan type=MX mx-exchange=router.lan mx-preference=10
+add name=mail.lan type=TXT text=\"v=spf1 -all\"
+add name=mail.lan type=NS ns=router.lan
+add name=_sip._udp.lan type=SRV srv-target=router.lan srv-port=5060 srv-priority=1 srv-weight=2
+add name=listed.lan address=10.0.0.77 address-list=seen ttl=1m
 add regexp=\".*\\\\.ads\\\\..*\" type=NXDOMAIN
 add regexp=\"^printer[0-9]\\$\" address=10.0.0.7
 ";
@@ -126,6 +131,19 @@ fn show(bytes: &[u8]) -> String {
         let data = match record.kind {
             kind::A => format!("A {}", Ipv4Addr::from(*data.first_chunk::<4>().unwrap())),
             kind::AAAA => format!("AAAA {}", Ipv6Addr::from(*data.first_chunk::<16>().unwrap())),
+            kind::TXT => format!("TXT {}", String::from_utf8_lossy(&data[1..])),
+            kind::NS | kind::MX | kind::SRV => {
+                let (kind, len) = match record.kind {
+                    kind::MX => ("MX", 2),
+                    kind::SRV => ("SRV", 6),
+                    _ => ("NS", 0),
+                };
+                let name = dns::read_name(bytes, record.data.start + len).unwrap().0;
+                let numbers = data[..len].chunks(2);
+                let numbers: String =
+                    numbers.map(|n| format!("{} ", n[0] as u16 * 256 + n[1] as u16)).collect();
+                format!("{kind} {numbers}{name}")
+            }
             other => {
                 let name = dns::read_name(bytes, record.data.start).unwrap().0;
                 format!("{} {name}", if other == kind::PTR { "PTR" } else { "CNAME" })
@@ -151,6 +169,11 @@ fn names_that_are_typed() {
         ),
         ("www.lan", kind::CNAME, "0, www.lan CNAME two.lan 86400"),
         ("a.b.below.lan", kind::A, "0, a.b.below.lan A 10.0.0.9 86400"),
+        ("mail.lan", kind::MX, "0, mail.lan MX 10 router.lan 86400"),
+        ("mail.lan", kind::TXT, "0, mail.lan TXT v=spf1 -all 86400"),
+        ("mail.lan", kind::NS, "0, mail.lan NS router.lan 86400"),
+        ("mail.lan", kind::A, "0"),
+        ("_sip._udp.lan", kind::SRV, "0, _sip._udp.lan SRV 1 2 5060 router.lan 86400"),
         ("gone.lan", kind::A, "3"),
         ("x.ads.example", kind::A, "3"),
         ("printer7", kind::A, "0, printer7 A 10.0.0.7 86400"),
@@ -186,6 +209,65 @@ fn names_that_are_typed() {
     let mut rig = rig("");
     let round = rig.asks(5000, &dns::query(1, "loop.lan", kind::A, 4096).unwrap()).unwrap();
     assert_eq!(Message::read(&round).unwrap().code(), 0, "it comes to an end");
+}
+
+/// Of names of type FWD others are asked, and what they say goes to an address list.
+#[test]
+fn names_that_others_are_asked_for() {
+    let mut rig = rig("/ip dns static
+add name=corp.example type=FWD forward-to=192.0.2.54 match-subdomain=yes address-list=corp
+add name=alias.lan type=CNAME cname=www.corp.example
+add name=listed6.lan type=AAAA address=2001:db8::77 address-list=seen
+add name=usual.example type=FWD address-list=usual");
+    let lists = |rig: &mut Rig| {
+        let print =
+            "/ip firewall address-list print terse\n/ipv6 firewall address-list print terse";
+        let print = rig.run(print);
+        let words = print.split_whitespace();
+        let shown = words.filter_map(|word| {
+            let (name, value) = word.split_once('=')?;
+            ["list", "address", "timeout"].contains(&name).then(|| value.to_string())
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    };
+    for (port, name) in [(5000, "www.corp.example"), (5001, "alias.lan")] {
+        assert_eq!(rig.asks(port, &dns::query(1, name, kind::A, 512).unwrap()), None, "{name}");
+    }
+    let asked = rig.asked();
+    let [(server, from, upward)] = &asked[..] else { panic!("{asked:?}") };
+    assert_eq!(*server, SERVERS[1], "who knows the name is asked, and nobody else");
+    let records =
+        [("www.corp.example", 60, [10, 7, 0, 1]), ("www.corp.example", 60, [10, 7, 0, 2])];
+    rig.says(*server, *from, &response(upward, 0, &records));
+    let all = payloads(&rig.take(1));
+    let said: Vec<_> = all.iter().map(|(.., answer)| show(answer)).collect();
+    assert_eq!(
+        said,
+        [
+            "0, www.corp.example A 10.7.0.1 60, www.corp.example A 10.7.0.2 60",
+            "0, alias.lan CNAME www.corp.example 86400, www.corp.example A 10.7.0.1 60, \
+             www.corp.example A 10.7.0.2 60"
+        ]
+    );
+    assert_eq!(lists(&mut rig), "corp 10.7.0.1 1m1s corp 10.7.0.2 1m1s");
+    // From memory it is listed for no longer than it is believed.
+    rig.wait(Duration::from_secs(20));
+    let answer = rig.asks(5002, &dns::query(1, "www.corp.example", kind::A, 512).unwrap());
+    assert!(show(&answer.unwrap()).contains("10.7.0.1 40"));
+    assert_eq!(lists(&mut rig), "corp 10.7.0.1 41s corp 10.7.0.2 41s");
+    rig.wait(Duration::from_secs(42));
+    assert_eq!(lists(&mut rig), "");
+    // Names that are typed are listed by whoever asks.
+    rig.introduce(1, mac(5), HOST, ip(10, 0, 0, 1));
+    for (name, kind) in [("listed.lan", kind::A), ("listed6.lan", kind::AAAA)] {
+        rig.asks(5003, &dns::query(1, name, kind, 512).unwrap()).unwrap();
+    }
+    assert_eq!(lists(&mut rig), "seen 10.0.0.77 1m1s seen 2001:db8::77/128 1d1s");
+    // Without servers of its own, those of /ip dns are asked.
+    rig.introduce(2, mac(53), SERVERS[0], ip(192, 0, 2, 1));
+    rig.asks(5004, &dns::query(1, "usual.example", kind::A, 512).unwrap());
+    assert_eq!(rig.asked().iter().map(|(server, ..)| *server).collect::<Vec<_>>(), [SERVERS[0]]);
+    balanced(&rig);
 }
 
 #[test]
@@ -400,7 +482,11 @@ fn what_cannot_be_is_refused() {
         ("/ip dns static add name=x type=CNAME", "cname"),
         ("/ip dns static add name=x..y address=1.2.3.4", "name"),
         ("/ip dns static add regexp=\"(\" address=1.2.3.4", "regexp"),
-        ("/ip dns static add name=x type=FWD forward-to=1.1.1.1", "not built"),
+        ("/ip dns static add name=x type=FWD forward-to=localhost", "forward-to"),
+        ("/ip dns static add name=x type=MX", "mx-exchange must be specified"),
+        ("/ip dns static add name=x type=NS", "ns must be specified"),
+        ("/ip dns static add name=x type=SRV srv-port=7", "srv-target must be specified"),
+        ("/ip dns static add name=x type=TXT", "text must be specified"),
         ("/ip dns set use-doh-server=https://1.1.1.1/dns-query", "by UDP"),
         ("/ip dns set cache-size=1KiB", "cache-size"),
     ] {

@@ -100,7 +100,7 @@ const LINES: &[(&str, &str)] = &[
     ("/ip dhcp-client add interface=ether3 script=x", "scripts are not run"),
     ("/ip dns set use-doh-server=\"\" verify-doh-cert=no max-concurrent-tcp-sessions=20", ""),
     ("/ip dns static add name=router.lan address=192.168.88.1 type=A match-subdomain=no", ""),
-    ("/ip dns static add name=x.lan type=FWD address=1.1.1.1", "the other types are not built"),
+    ("/ip dns static add name=x.lan type=FWD forward-to=1.1.1.1 match-subdomain=yes", ""),
     // The firewall.
     ("/ip firewall nat set 0 ipsec-policy=out,none randomise-ports=no", ""),
     ("/ip firewall nat set 0 randomise-ports=yes", ""),

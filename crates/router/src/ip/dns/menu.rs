@@ -48,17 +48,31 @@ pub(crate) const STATIC: Menu = Menu {
     properties: &[
         Property::new("name", Type::Custom(typed::name), "The name.").column(),
         Property::new("regexp", Type::Custom(typed::regexp), "Names that match it.").column(),
-        Property::only("type", &KIND, typed::KINDS, "the other types are not built").column(),
+        Property::new("type", KIND, "What is said of it; FWD: others are asked.")
+            .default("A")
+            .column(),
         Property::new("address", Type::Custom(typed::address), "IPv4, of AAAA IPv6.").column(),
         Property::new("cname", Type::Custom(typed::name), "The name it stands for."),
         Property::new("ttl", Type::Time, "How long others may believe it.").default("1d").column(),
         Property::new("match-subdomain", Type::Bool, "Names below it, too.").default("no"),
-        Property::missing("forward-to", "queries go to the servers of /ip dns"),
-        Property::missing("address-list", "names fill no address lists"),
-        Property::missing("mx-exchange", "the type is not built"),
-        Property::missing("ns", "the type is not built"),
-        Property::missing("srv-target", "the type is not built"),
-        Property::missing("text", "the type is not built"),
+        Property::new(
+            "forward-to",
+            Type::List(&Type::Address),
+            "Of FWD: name servers to ask; none: those of /ip dns.",
+        ),
+        Property::new(
+            "address-list",
+            Type::Text,
+            "Addresses that are answered are in this /ip firewall address-list, until their TTL ends.",
+        ),
+        Property::new("mx-exchange", Type::Custom(typed::name), "Of MX: the mail server."),
+        Property::new("mx-preference", SHORT, "Of MX: the lowest is tried first.").default("0"),
+        Property::new("ns", Type::Custom(typed::name), "Of NS: the name server."),
+        Property::new("srv-port", SHORT, "Of SRV: the service's port.").default("0"),
+        Property::new("srv-priority", SHORT, "Of SRV: the lowest is tried first.").default("0"),
+        Property::new("srv-target", Type::Custom(typed::name), "Of SRV: the service's host."),
+        Property::new("srv-weight", SHORT, "Of SRV: its share of equal ones.").default("0"),
+        Property::new("text", Type::Custom(typed::text), "Of TXT: the text."),
     ],
     help: "Names that are answered here.",
 };
@@ -76,6 +90,7 @@ pub(crate) const CACHE: Menu = Menu {
     help: "What name servers have said.",
 };
 
+const SHORT: Type = Type::Number(0, 65535);
 const KIND: Type = Type::Enum(&["A", "AAAA", "CNAME", "FWD", "MX", "NS", "NXDOMAIN", "SRV", "TXT"]);
 const NO_HTTPS: &str = "names are asked for by UDP";
 

@@ -3,7 +3,8 @@
 //! ```text
 //! query ─► typed? ─► kept? ─► asked already? wait with the first
 //!                          └► ask: a server, an id and a port by the dice ─► 2 s ─► the next server
-//! response ─► from there, to that port, with that id, of that question? ─► kept, passed on
+//! response ─► from there, to that port, with that id, of that question? ─► kept, passed on, and its
+//!              addresses into the lists that `/ip dns static` names
 //! ```
 //!
 //! Answers nobody who has not asked; asks no more than `max-concurrent-queries` at a time. A response
@@ -16,6 +17,7 @@ use crate::discard::Discard;
 use crate::flow;
 use crate::ip::address;
 use crate::ip::datagram::{self, End};
+use crate::ip::family::Block;
 use crate::ip::route::Target;
 use crate::packet::Packet;
 use crate::program::Program;
@@ -94,6 +96,10 @@ struct Pending {
     id: u16,
     /// Ours and the server's.
     ends: (End, End),
+    /// Whom to ask, if not those who are asked for everything.
+    servers: Vec<u32>,
+    /// Address lists that the answer's addresses go to.
+    lists: Vec<String>,
     /// How many servers were asked.
     tries: usize,
     due: Moment,
@@ -163,16 +169,26 @@ fn query(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8], read: &Message) 
     }
     let program = r.program.clone();
     let mut key = (read.name.clone(), read.kind);
+    let (mut servers, mut lists) = (Vec::new(), Vec::new());
     if let Some(known) = program.dns.typed.find(&read.name, read.kind) {
         let Some(other) = known.open else {
+            let said = known.records.iter();
+            let said: Vec<_> = said.map(|(_, kind, ttl, data)| (*kind, *ttl, &data[..])).collect();
+            enter(r, now, &known.lists, &said);
             let answer = dns::response(bytes, read, known.code, &known.records);
             answer_with(r, now, &waiter, &answer);
             return Some(());
         };
         (key.0, waiter.before) = (other, known.records);
+        (servers, lists) = (known.servers, known.lists);
     }
     if let Some(kept) = r.services.resolver.cache.get(now, &key) {
         let answer = kept.now(now, program.dns.max_ttl);
+        if !lists.is_empty()
+            && let Some(read) = Message::read(&answer)
+        {
+            enter(r, now, &lists, &said(&answer, &read));
+        }
         answer_with(r, now, &waiter, &answer);
         return Some(());
     }
@@ -185,7 +201,9 @@ fn query(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8], read: &Message) 
     let end = now + program.dns.total_timeout;
     let none = End { address: 0, port: 0 };
     let waiters = vec![waiter];
-    let mut pending = Pending { key, id: 0, ends: (none, none), tries: 0, due: now, end, waiters };
+    let ends = (none, none);
+    let mut pending =
+        Pending { key, id: 0, ends, servers, lists, tries: 0, due: now, end, waiters };
     let room = r.services.resolver.pending.len() < program.dns.max_queries;
     match room && ask(r, now, &program, &mut pending) {
         true => r.services.resolver.pending.push(pending),
@@ -199,13 +217,14 @@ fn query(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8], read: &Message) 
 pub(crate) fn lookup(r: &mut Router, now: Moment, name: &str) -> Option<u32> {
     let program = r.program.clone();
     let mut key = (name.to_string(), kind::A);
+    let (mut servers, mut lists) = (Vec::new(), Vec::new());
     let first = |records: &[Record]| {
         let address = records.iter().find(|(_, kind, ..)| *kind == kind::A)?;
         address.3.as_slice().try_into().ok().map(u32::from_be_bytes)
     };
     if let Some(known) = program.dns.typed.find(name, kind::A) {
         match known.open {
-            Some(other) => key.0 = other,
+            Some(other) => (key.0, servers, lists) = (other, known.servers, known.lists),
             None => return first(&known.records),
         }
     }
@@ -219,7 +238,8 @@ pub(crate) fn lookup(r: &mut Router, now: Moment, name: &str) -> Option<u32> {
         let end = now + program.dns.total_timeout;
         let none = End { address: 0, port: 0 };
         let (ends, waiters) = ((none, none), Vec::new());
-        let mut pending = Pending { key, id: 0, ends, tries: 0, due: now, end, waiters };
+        let mut pending =
+            Pending { key, id: 0, ends, servers, lists, tries: 0, due: now, end, waiters };
         if ask(r, now, &program, &mut pending) {
             r.services.resolver.pending.push(pending);
         }
@@ -236,9 +256,14 @@ fn servers(r: &Router, program: &Program) -> Vec<u32> {
 
 /// Asks the next server; no if there is none, or no way to any.
 fn ask(r: &mut Router, now: Moment, program: &Program, pending: &mut Pending) -> bool {
-    let servers = servers(r, program);
+    let mut servers = servers(r, program);
+    let mut first = r.services.resolver.good;
+    if !pending.servers.is_empty() {
+        let others = pending.servers.iter().filter(|&&server| !program.is_local(server));
+        (servers, first) = (others.copied().collect(), 0);
+    }
     for _ in 0..servers.len() {
-        let server = servers[(r.services.resolver.good + pending.tries) % servers.len()];
+        let server = servers[(first + pending.tries) % servers.len()];
         pending.tries += 1;
         let Some(own) = own_address(r, server) else { continue };
         let dice = r.services.dice.throw();
@@ -292,7 +317,10 @@ fn response(
     let read = without_edns(&mut bytes, read)?;
     let servers = r.name_servers();
     let good = servers.iter().position(|&server| server == pending.ends.1.address);
-    r.services.resolver.good = good.unwrap_or(0);
+    if pending.servers.is_empty() {
+        r.services.resolver.good = good.unwrap_or(0);
+    }
+    enter(r, now, &pending.lists, &said(&bytes, &read));
     for waiter in &pending.waiters {
         answer_with(r, now, waiter, &bytes);
     }
@@ -300,6 +328,38 @@ fn response(
     let (max_ttl, max_bytes) = (program.dns.max_ttl, program.dns.cache_bytes);
     r.services.resolver.cache.put(now, (bytes, read), max_ttl, max_bytes);
     Some(())
+}
+
+/// What the answers of a response say: the kind, TTL and data of each.
+fn said<'b>(bytes: &'b [u8], read: &Message) -> Vec<(u16, u32, &'b [u8])> {
+    let answers = read.records.iter().take(read.answers);
+    let data = |record: &dns::Record| bytes.get(record.data.clone());
+    answers.filter_map(|record| Some((record.kind, record.ttl, data(record)?))).collect()
+}
+
+/// Enters the addresses that are answered into address lists, for as long as they may be believed.
+fn enter(r: &mut Router, now: Moment, lists: &[String], said: &[(u16, u32, &[u8])]) {
+    for list in lists {
+        for (kind, ttl, data) in said {
+            let time = Some(Duration::from_secs((*ttl).max(1).into()));
+            match *kind {
+                kind::A => {
+                    let Ok(bytes) = (*data).try_into() else { continue };
+                    let address = Block::host(u32::from_be_bytes(bytes));
+                    r.rules.lists.add(list, address, time, now);
+                }
+                kind::AAAA => {
+                    let Ok(bytes) = (*data).try_into() else { continue };
+                    let address = Block::host(u128::from_be_bytes(bytes));
+                    r.rules.lists6.add(list, address, time, now);
+                }
+                _ => {}
+            }
+        }
+    }
+    if !lists.is_empty() {
+        r.follow_lists();
+    }
 }
 
 /// Takes EDNS's record off, and whatever stands behind it.
@@ -353,6 +413,11 @@ fn join(waiter: &Waiter, response: &[u8], read: &Message) -> Option<Vec<u8>> {
     for record in read.records.iter().take(read.answers) {
         let data = match record.kind {
             kind::CNAME => dns::name_bytes(&dns::read_name(response, record.data.start)?.0)?,
+            kind::MX => {
+                let (name, _) = dns::read_name(response, record.data.start + 2)?;
+                let preference = response.get(record.data.start..record.data.start + 2)?;
+                [preference, &dns::name_bytes(&name)?].concat()
+            }
             kind::A | kind::AAAA | kind::TXT => response.get(record.data.clone())?.to_vec(),
             // Others may hold names that point into the message.
             _ => continue,
@@ -411,6 +476,10 @@ pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
 /// The settings have changed.
 pub(crate) fn adopt(r: &mut Router, now: Moment) {
     let max_bytes = r.program.dns.cache_bytes;
+    // What is kept of names that others are asked for now is not theirs.
+    if r.program.dns.typed.any_forward {
+        r.services.resolver.cache.flush();
+    }
     r.services.resolver.cache.shrink(max_bytes);
     r.services.due = now;
 }

@@ -1,7 +1,8 @@
 //! `/ip dns static`: names that are answered here.
 //!
 //! Regular expressions are asked first, in their order, then names. A name that is typed is answered
-//! here alone: of the kind that was not typed there is nothing.
+//! here alone: of the kind that was not typed there is nothing. Of `FWD` the names are known, and others
+//! are asked for what they say.
 
 use super::menu::STATIC;
 use crate::firewall::matcher::layer7;
@@ -11,8 +12,6 @@ use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use wire::dns::{self, code, kind};
 
-/// What is built; `A` is the default.
-pub(super) const KINDS: &[&str] = &["A", "AAAA", "CNAME", "NXDOMAIN"];
 /// The memory of one pattern's automaton, bytes.
 const MAX_AUTOMATON: usize = 1 << 18;
 /// The longest chain of names that stand for others.
@@ -23,6 +22,14 @@ pub(super) fn name(text: &str) -> Result<Value, String> {
     match dns::name_bytes(text) {
         Some(_) if !text.is_empty() => Ok(Value::Text(text.to_string())),
         _ => Err("a name, as router.lan".to_string()),
+    }
+}
+
+/// A `text`: of some 1,000 bytes, so that an answer with it fits a frame.
+pub(super) fn text(text: &str) -> Result<Value, String> {
+    match text.len() > 1000 {
+        true => Err("a text of up to 1000 bytes".to_string()),
+        false => Ok(Value::Text(text.to_string())),
     }
 }
 
@@ -54,6 +61,10 @@ enum Said {
     Aaaa(Ipv6Addr),
     Cname(String),
     NoSuchName,
+    /// Other kinds: which, and the data.
+    Data(u16, Vec<u8>),
+    /// These servers know.
+    Forward(Vec<u32>),
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +73,8 @@ struct Entry {
     ttl: u32,
     /// Names below it, too.
     below: bool,
+    /// The address list that what is said goes to.
+    list: Option<String>,
 }
 
 /// All of it.
@@ -72,6 +85,8 @@ pub(crate) struct Typed {
     by_address: HashMap<Ipv4Addr, (String, u32)>,
     /// Whether any name stands for those below it.
     any_below: bool,
+    /// Whether other servers are asked for any.
+    pub(super) any_forward: bool,
 }
 
 /// A record: whose, its kind, TTL and data.
@@ -83,6 +98,10 @@ pub(crate) struct Answer {
     pub(crate) records: Vec<Record>,
     /// A name that is not typed, which the last one stands for: what is said of it belongs here, too.
     pub(crate) open: Option<String>,
+    /// The servers that know it; none: those that are asked for everything.
+    pub(super) servers: Vec<u32>,
+    /// Address lists that the addresses go to.
+    pub(super) lists: Vec<String>,
 }
 
 impl Typed {
@@ -92,7 +111,9 @@ impl Typed {
         for item in tree.read(&STATIC).filter(|item| !item.bool("disabled")) {
             let Some(said) = said(&item) else { continue };
             let ttl = item.time("ttl").as_secs().min(i32::MAX as u64) as u32;
-            let entry = Entry { said, ttl, below: item.bool("match-subdomain") };
+            let list = Some(item.text("address-list")).filter(|list| !list.is_empty());
+            all.any_forward |= matches!(said, Said::Forward(_));
+            let entry = Entry { said, ttl, below: item.bool("match-subdomain"), list };
             let (name, pattern) = (item.text("name").to_ascii_lowercase(), item.text("regexp"));
             if let Ok(pattern) = layer7::automaton(&[&pattern], MAX_AUTOMATON)
                 && name.is_empty()
@@ -111,9 +132,15 @@ impl Typed {
 
     /// What is said of a name here; `None` if it is not typed.
     pub(crate) fn find(&self, name: &str, wanted: u16) -> Option<Answer> {
-        let mut answer = Answer { code: code::NO_ERROR, records: Vec::new(), open: None };
-        if wanted == kind::PTR {
-            let (name_of, ttl) = self.by_address.get(&reversed(name)?)?;
+        let mut answer = Answer {
+            code: code::NO_ERROR,
+            records: Vec::new(),
+            open: None,
+            servers: Vec::new(),
+            lists: Vec::new(),
+        };
+        let address = reversed(name).filter(|_| wanted == kind::PTR);
+        if let Some((name_of, ttl)) = address.and_then(|address| self.by_address.get(&address)) {
             let data = dns::name_bytes(name_of)?;
             answer.records.push((name.to_string(), kind::PTR, *ttl, data));
             return Some(answer);
@@ -125,12 +152,18 @@ impl Typed {
                 return Some(answer).filter(|_| step > 0);
             };
             let mut next = None;
-            for Entry { said, ttl, .. } in entries {
+            for Entry { said, ttl, list, .. } in entries {
                 let (kind, data) = match said {
                     Said::NoSuchName => {
                         answer.code = code::NO_SUCH_NAME;
                         return Some(answer);
                     }
+                    Said::Forward(servers) => {
+                        (answer.open, answer.servers) = (Some(name), servers.clone());
+                        answer.lists.extend(list.clone());
+                        return Some(answer);
+                    }
+                    Said::Data(kind, data) if wanted == *kind => (*kind, data.clone()),
                     Said::A(address) if wanted == kind::A => (kind::A, address.octets().to_vec()),
                     Said::Aaaa(address) if wanted == kind::AAAA => {
                         (kind::AAAA, address.octets().to_vec())
@@ -141,6 +174,7 @@ impl Typed {
                     }
                     _ => continue,
                 };
+                answer.lists.extend(list.clone());
                 answer.records.push((name.clone(), kind, *ttl, data));
             }
             match next {
@@ -174,7 +208,33 @@ impl Typed {
 
 /// What an item says, if it says anything.
 fn said(item: &Read) -> Option<Said> {
+    let name = |property: &str| {
+        let name = Some(item.text(property)).filter(|name| !name.is_empty())?;
+        dns::name_bytes(&name)
+    };
+    let short = |property: &str| (item.number(property) as u16).to_be_bytes();
     Some(match item.text("type").as_str() {
+        "MX" => Said::Data(kind::MX, [&short("mx-preference")[..], &name("mx-exchange")?].concat()),
+        "NS" => Said::Data(kind::NS, name("ns")?),
+        "SRV" => {
+            let numbers = ["srv-priority", "srv-weight", "srv-port"].map(short).concat();
+            Said::Data(kind::SRV, [numbers, name("srv-target")?].concat())
+        }
+        // Strings of at most 255 bytes each (RFC 1035 §3.3.14).
+        "TXT" => {
+            let text = Some(item.text("text")).filter(|text| !text.is_empty())?;
+            let strings = text.as_bytes().chunks(255);
+            let strings = strings.flat_map(|part| [&[part.len() as u8], part].concat());
+            Said::Data(kind::TXT, strings.collect())
+        }
+        "FWD" => {
+            let servers = item.list("forward-to");
+            let server = |server: &Value| match server {
+                Value::Address(address) => Some(u32::from(*address)),
+                _ => None,
+            };
+            Said::Forward(servers.iter().filter_map(server).collect())
+        }
         "NXDOMAIN" => Said::NoSuchName,
         "CNAME" => Said::Cname(Some(item.text("cname")).filter(|name| !name.is_empty())?),
         "AAAA" => Said::Aaaa(item.text("address").parse().ok()?),
@@ -189,6 +249,15 @@ fn reversed(name: &str) -> Option<Ipv4Addr> {
     turned.join(".").parse().ok()
 }
 
+/// What there is nothing without.
+const NEEDS: &[(&str, &str)] = &[
+    ("CNAME", "cname"),
+    ("MX", "mx-exchange"),
+    ("NS", "ns"),
+    ("SRV", "srv-target"),
+    ("TXT", "text"),
+];
+
 /// What an item that is added or changed must not be.
 pub(super) fn check(item: &Item) -> Result<(), String> {
     let read = STATIC.read(item);
@@ -197,9 +266,12 @@ pub(super) fn check(item: &Item) -> Result<(), String> {
         (false, false) => return Err("failure: name and regexp exclude each other".to_string()),
         _ => {}
     }
-    match said(&read) {
-        Some(_) => Ok(()),
-        None if read.text("type") == "CNAME" => Err("failure: cname must be specified".to_string()),
-        None => Err(format!("failure: {} needs an address of its kind", read.text("type"))),
+    if said(&read).is_some() {
+        return Ok(());
+    }
+    let kind = read.text("type");
+    match NEEDS.iter().find(|(needing, _)| *needing == kind) {
+        Some((_, name)) => Err(format!("failure: {name} must be specified")),
+        None => Err(format!("failure: {kind} needs an address of its kind")),
     }
 }
