@@ -145,6 +145,13 @@ fn a_triangle_with_a_linux_bridge_is_a_tree() {
     check("spanning-tree.yaml", &[]);
 }
 
+#[test]
+fn a_host_opens_a_port_by_nat_pmp() {
+    if can_have_hosts(&["ip", "curl", "natpmpc", "python3"]) {
+        check("port-mapping.yaml", &[]);
+    }
+}
+
 /// FTP, TFTP and SIP through NAT both ways, by real clients and servers.
 #[test]
 fn helpers_carry_programs_through_nat() {

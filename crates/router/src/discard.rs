@@ -67,6 +67,8 @@ reasons! {
     BadSnmp = "bad-snmp",
     /// A time server's answer that is damaged, or no answer to what was asked.
     BadNtp = "bad-ntp",
+    /// To the router's NAT-PMP, and no request.
+    BadNatPmp = "bad-nat-pmp",
     /// MNDP, LLDP or CDP that is damaged, or says that it is from the router itself.
     BadAnnouncement = "bad-announcement",
     /// A neighbour that says it is there, and 256 are known already.

@@ -139,6 +139,8 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &dns::DNS,
     &dns::STATIC,
     &dns::CACHE,
+    &ip::nat_pmp::FACILITY,
+    &ip::nat_pmp::SIDES_FACILITY,
     &ip::discovery::menu::FACILITY,
     &ip::discovery::menu::DISCOVERY,
     &firewall::facilities::ADDRESS_LIST,

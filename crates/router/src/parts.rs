@@ -37,6 +37,7 @@ use crate::ip::address;
 use crate::ip::fragment::{Collected, Fragment, Reassembly};
 use crate::ip::gateway::{Gateway, Probe};
 use crate::ip::icmp::RateLimit;
+use crate::ip::nat_pmp;
 use crate::ip::neighbour::{NeighbourId, Neighbours};
 use crate::ip::route::Routes;
 use crate::ipv6;
@@ -239,7 +240,12 @@ impl Stacked for u32 {
     fn moved(_: &mut Packet, _: &FiveTuple) {}
 
     fn nat(r: &mut Router, now: Moment, p: &mut Packet, chain: NatChain) -> NatVerdict {
-        r.with_view(now, p, |program, view, books| program.nat.run(chain, view, books))
+        let verdict =
+            r.with_view(now, p, |program, view, books| program.nat.run(chain, view, books));
+        match (verdict, chain) {
+            (NatVerdict::None, NatChain::Dstnat) => nat_pmp::verdict(r, &p.layers.tuple),
+            _ => verdict,
+        }
     }
 
     fn own_address(r: &Router, interface: InterfaceId, toward: u32) -> Option<u32> {

@@ -37,6 +37,7 @@ use crate::ip::arp;
 use crate::ip::dhcp::{self, client::Leased};
 use crate::ip::dns;
 use crate::ip::gateway::{Gateway, Gateways};
+use crate::ip::nat_pmp;
 use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
 use crate::ip::settings::{ReversePath, Settings};
@@ -285,6 +286,8 @@ pub struct Program {
     pub(crate) relays: Arc<[dhcp::relay::Relay]>,
     /// `/ip dns`.
     pub(crate) dns: Arc<dns::resolver::Settings>,
+    /// `/ip nat-pmp`.
+    pub(crate) nat_pmp: Arc<nat_pmp::Settings>,
     /// `/system`.
     pub(crate) system: crate::system::Settings,
     /// `/ip route vrf`.
@@ -405,6 +408,7 @@ impl Program {
             opened: Arc::default(),
             system: crate::system::Settings::default(),
             relays: Arc::default(),
+            nat_pmp: Arc::default(),
             up: Arc::default(),
             silent: Arc::default(),
             gateways: Arc::default(),
@@ -465,7 +469,7 @@ impl Program {
         self.tracking = match self.connection_settings.enabled {
             Enabled::Yes => true,
             Enabled::No => false,
-            Enabled::Auto => rules,
+            Enabled::Auto => rules || self.nat_pmp.enabled,
         };
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
         let one_table = self.route_rules.is_empty() && self.vrfs.is_empty();

@@ -57,7 +57,7 @@ static ONLY_V7: &[(&str, &str)] = &[
 ];
 
 /// Menus that version 6 does not have, nor anything in their place: their lines stay as they are.
-const MENUS_OF_V7: &[&str] = &["/ipv6 firewall nat"];
+const MENUS_OF_V7: &[&str] = &["/ip nat-pmp", "/ip nat-pmp interfaces", "/ipv6 firewall nat"];
 
 /// Speeds: version 6's word, the one of its `advertise`, and version 7's, which names the medium as well.
 /// Back from version 7 every medium has the word of its speed.

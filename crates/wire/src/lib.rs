@@ -60,6 +60,8 @@ pub mod gre;
 pub mod dhcp;
 // The same of IPv6, and who gets which prefix.
 pub mod dhcp6;
+// Ports of a router's address outside, asked for by hosts inside.
+pub mod nat_pmp;
 // The time of day, asked of another host.
 pub mod ntp;
 // What devices tell their neighbours of themselves.

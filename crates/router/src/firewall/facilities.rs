@@ -14,6 +14,7 @@ use crate::counter::Count;
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::ip::facilities::ROUTE;
+use crate::ip::nat_pmp;
 use crate::ipv6::firewall as firewall6;
 use crate::router::Router;
 use crate::status::{RouterStatus, number};
@@ -126,6 +127,7 @@ pub(crate) static NAT: Facility = Facility {
         let why = nat.invalid(item.id).map(ToString::to_string);
         why.or_else(|| shadow(nat.shadowed_by(item.id)?, 0))
     },
+    rows: Rows::Few(nat_pmp::rules),
     commands: &[
         (&facility::reset(&menu::NAT), reset_rules),
         (&facility::reset_all(&menu::NAT), reset_rules),

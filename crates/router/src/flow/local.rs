@@ -8,7 +8,7 @@ use crate::discard::Discard;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
-use crate::ip::{arp, dhcp, discovery, dns, icmp};
+use crate::ip::{arp, dhcp, discovery, dns, icmp, nat_pmp};
 use crate::packet::{ConnectionState, Packet};
 use crate::program::BridgeAt;
 use crate::router::Router;
@@ -53,6 +53,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if ntp::is_asked(r, &p) {
         return ntp::receive(r, now, p);
+    }
+    if nat_pmp::is_asked(r, &p) {
+        return nat_pmp::receive(r, now, p);
     }
     match p.layers.protocol {
         protocol::IPIP | protocol::GRE => return tunnel::decapsulate(r, now, p),

@@ -44,6 +44,8 @@ pub(crate) mod dhcp;
 pub(crate) mod dns;
 // `/ip neighbor`: MNDP, LLDP, CDP.
 pub(crate) mod discovery;
+// `/ip nat-pmp`: ports for hosts that ask.
+pub(crate) mod nat_pmp;
 // UDP datagrams of the router's own services.
 pub(crate) mod datagram;
 // What these services keep.

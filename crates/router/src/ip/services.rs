@@ -8,6 +8,7 @@ use super::dhcp::client::{Leased, Machine};
 use super::dhcp::lease::Leases;
 use super::discovery;
 use super::dns::resolver::Resolver;
+use super::nat_pmp;
 use super::pool::Used;
 use crate::ipv6;
 use crate::system::ntp;
@@ -31,6 +32,8 @@ pub(crate) struct Services {
     pub(crate) v6: ipv6::State,
     /// Names.
     pub(crate) resolver: Resolver,
+    /// Ports that hosts have asked for.
+    pub(crate) mappings: nat_pmp::Mappings,
     /// Until then what recipes have counted is new enough for SNMP.
     pub(crate) snmp_counted: Moment,
     /// The time of day.

@@ -127,6 +127,10 @@ add name=y type=AAAA address=2001:db8::1
 add name=z type=SRV srv-target=y srv-port=5060 srv-weight=1
 add name=z type=TXT text=\"a b\"
 add name=w type=FWD forward-to=1.1.1.1,9.9.9.9 address-list=w match-subdomain=yes
+/ip nat-pmp set enabled=yes
+/ip nat-pmp interfaces
+add interface=wan type=external forced-ip=10.0.1.254
+add interface=lan type=internal disabled=yes
 /ip neighbor discovery-settings
 set discover-interface-list=!dynamic protocol=lldp mode=rx-only
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y

@@ -40,6 +40,7 @@ mod links;
 mod logging;
 mod mangle;
 mod nat;
+mod nat_pmp;
 mod neighbours;
 mod ntp;
 mod offload;

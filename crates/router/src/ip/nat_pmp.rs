@@ -1,0 +1,284 @@
+//! `/ip nat-pmp`: hosts inside ask for ports of the address outside (RFC 6886).
+//!
+//! ```text
+//! host ─ filter input ─► LOCAL IN ─► request ─► [Mappings]
+//! from outside ─► dstnat: no rule decides ─► is the port somebody's? ─► as by dst-nat to that host
+//! ```
+//!
+//! Off unless `enabled`. A mapping is a host's own: for the address that asked, which must be a neighbour
+//! on an interface of type `internal`. Ports below 1024 are never given, so that hosts do not take the
+//! place of the router's own services; the filter's chain `forward` sees what comes as any other
+//! translated connection. Of 4,096 mappings a host has 128.
+//!
+//! **Missing**: announcements of a new address, PCP; of what a host sends from such a port the source is
+//! not the port outside.
+
+use crate::discard::Discard;
+use crate::facility::Facility;
+use crate::firewall::menu::NAT;
+use crate::firewall::nat::NatVerdict;
+use crate::flow;
+use crate::interface::facilities::ALL as INTERFACES;
+use crate::interface::menu::ANY_INTERFACE;
+use crate::interface::{InterfaceId, Names};
+use crate::ip::datagram::{self, End};
+use crate::ip::family::Block;
+use crate::packet::Packet;
+use crate::program::Program;
+use crate::router::Router;
+use crate::status::{Numbers, RouterStatus, dynamic};
+use crate::story::Event;
+use config::{AnyName, Item, Menu, MenuKind, Property, Tree, Type, Value};
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use wire::layers::protocol;
+use wire::nat_pmp::{self, Mapping, PORT, Request, result};
+use wire::{FiveTuple, MacAddr, Moment};
+
+/// `/ip nat-pmp`.
+static MENU: Menu = Menu {
+    path: "/ip nat-pmp",
+    kind: MenuKind::Settings,
+    properties: &[
+        Property::new("enabled", Type::Bool, "Whether hosts inside may open ports.").default("no")
+    ],
+    help: "Hosts inside open ports of the address outside by NAT-PMP.",
+};
+
+/// `/ip nat-pmp interfaces`.
+static SIDES: Menu = Menu {
+    path: "/ip nat-pmp interfaces",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("interface", ANY_INTERFACE, "The interface.").required().column(),
+        Property::new("type", Type::Enum(&["external", "internal"]), "Who asks is internal.")
+            .required()
+            .column(),
+        Property::new("forced-ip", Type::Address, "The address outside, if it is not the first.")
+            .column(),
+    ],
+    help: "Which side of NAT-PMP an interface is on.",
+};
+
+/// The facility.
+pub(crate) static FACILITY: Facility = Facility {
+    after: &[&INTERFACES],
+    compile: |c| {
+        let settings = compile(c.tree, &c.program.names);
+        if *c.program.nat_pmp != settings {
+            c.program.nat_pmp = settings.into();
+        }
+    },
+    ..Facility::of(&MENU)
+};
+
+/// `/ip nat-pmp interfaces`.
+pub(crate) static SIDES_FACILITY: Facility =
+    Facility { part_of: Some(&FACILITY), ..Facility::of(&SIDES) };
+
+/// No mapping lives longer than a day without being asked for again.
+const LONGEST: u32 = 86_400;
+/// Mappings, and those of one host.
+const MAX: usize = 4096;
+const MAX_OF_ONE: usize = 128;
+/// Ports below belong to the router.
+const FIRST_PORT: u16 = 1024;
+
+/// `/ip nat-pmp`, compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) enabled: bool,
+    internal: Vec<InterfaceId>,
+    external: Vec<(InterfaceId, Option<u32>)>,
+}
+
+fn compile(tree: &Tree, names: &Names) -> Settings {
+    let mut settings =
+        Settings { enabled: tree.read_settings(&MENU).bool("enabled"), ..Settings::default() };
+    for item in tree.read(&SIDES).filter(|item| !item.bool("disabled")) {
+        let Some(interface) = names.find(&item.text("interface")) else { continue };
+        let forced = match item.opt("forced-ip").as_deref() {
+            Some(Value::Address(address)) => Some(u32::from(*address)),
+            _ => None,
+        };
+        match item.text("type") == "internal" {
+            true => settings.internal.push(interface),
+            false => settings.external.push((interface, forced)),
+        }
+    }
+    settings
+}
+
+impl Settings {
+    /// The addresses outside, the one that hosts are told first.
+    fn outside<'a>(&'a self, program: &'a Program) -> impl Iterator<Item = u32> + 'a {
+        self.external.iter().filter_map(|(interface, forced)| {
+            let first = || program.addresses.iter().find(|own| own.interface == *interface);
+            forced.or_else(|| first().map(|own| own.address))
+        })
+    }
+}
+
+/// A port outside that is a host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mapped {
+    host: u32,
+    port: u16,
+    ends: Moment,
+}
+
+/// All of them, by protocol and port outside.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mappings {
+    by_port: BTreeMap<(u8, u16), Mapped>,
+    /// When they were all forgotten.
+    since: Moment,
+}
+
+impl Mappings {
+    /// Gives a host what it asks for, or says why not.
+    fn give(&mut self, now: Moment, host: u32, asked: Mapping) -> Result<Mapping, u16> {
+        let Mapping { protocol, internal, external, lifetime } = asked;
+        let is_its = |at: &(u8, u16), mapped: &Mapped| at.0 == protocol && mapped.host == host;
+        if lifetime == 0 {
+            let goes = |port: u16| internal == 0 || port == internal;
+            self.by_port.retain(|at, mapped| !(is_its(at, mapped) && goes(mapped.port)));
+            return Ok(Mapping { external: 0, ..asked });
+        }
+        if internal == 0 {
+            return Err(result::REFUSED);
+        }
+        let lifetime = lifetime.min(LONGEST);
+        let ends = now + Duration::from_secs(lifetime.into());
+        let mut known = self.by_port.iter_mut();
+        if let Some(((_, external), mapped)) =
+            known.find(|(at, mapped)| is_its(at, mapped) && mapped.port == internal)
+        {
+            mapped.ends = ends;
+            return Ok(Mapping { external: *external, lifetime, ..asked });
+        }
+        let own = self.by_port.values().filter(|mapped| mapped.host == host).count();
+        if self.by_port.len() >= MAX || own >= MAX_OF_ONE {
+            return Err(result::RESOURCES);
+        }
+        // A port of one protocol is not given to another host by the other one (§3.3).
+        let other = if protocol == protocol::TCP { protocol::UDP } else { protocol::TCP };
+        let is_free = |port: &u16| {
+            let others = self.by_port.get(&(other, *port));
+            *port >= FIRST_PORT
+                && !self.by_port.contains_key(&(protocol, *port))
+                && others.is_none_or(|mapped| mapped.host == host)
+        };
+        let mut ports = [external, internal].into_iter().chain(FIRST_PORT..=u16::MAX);
+        let external = ports.find(is_free).ok_or(result::RESOURCES)?;
+        self.by_port.insert((protocol, external), Mapped { host, port: internal, ends });
+        Ok(Mapping { external, lifetime, ..asked })
+    }
+}
+
+/// Whether a packet is a request.
+pub(crate) fn is_asked(r: &Router, p: &Packet) -> bool {
+    let settings = &r.program.nat_pmp;
+    settings.enabled
+        && p.layers.tuple.protocol == protocol::UDP
+        && p.layers.tuple.dst_port == PORT
+        && settings.internal.contains(&p.in_interface)
+}
+
+/// A request has come to LOCAL IN.
+pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
+    let Some(request) = r.datagram(&p).and_then(nat_pmp::read) else {
+        return r.discard(p, Discard::BadNatPmp);
+    };
+    let program = r.program.clone();
+    let host = p.layers.tuple.src;
+    let may = r.is_neighbour(p.in_interface, host);
+    let outside = program.nat_pmp.outside(&program).next();
+    let outside = outside.filter(|_| program.tracking).ok_or(result::NETWORK);
+    let mappings = &mut r.services.mappings;
+    let epoch = now.since(mappings.since).as_secs() as u32;
+    let answer = match request {
+        Request::Unknown(opcode, why) => nat_pmp::unknown(opcode, why, epoch),
+        Request::Address => nat_pmp::address(outside, epoch),
+        Request::Map(asked) => {
+            let may = if may { outside } else { Err(result::REFUSED) };
+            match may.and_then(|_| mappings.give(now, host, asked)) {
+                Ok(given) => nat_pmp::mapped(result::SUCCESS, given, epoch),
+                Err(why) => nat_pmp::mapped(why, asked, epoch),
+            }
+        }
+    };
+    let tuple = p.layers.tuple;
+    r.tell(|| Event::Local);
+    r.consume(p);
+    r.services.due = now;
+    let ends =
+        (End { address: tuple.dst, port: PORT }, End { address: tuple.src, port: tuple.src_port });
+    let macs = (MacAddr::default(), MacAddr::default());
+    match datagram::udp(&mut r.io.pool, macs, ends, &answer) {
+        Some(frame) => {
+            r.stats.tally.made += 1;
+            r.tools.sent = true;
+            flow::local_out(r, now, frame);
+        }
+        None => r.stats.discards.add(Discard::NoFrame),
+    }
+}
+
+/// What a connection is translated to that no rule has decided about.
+pub(crate) fn verdict(r: &Router, tuple: &FiveTuple) -> NatVerdict {
+    let mapped = r.services.mappings.by_port.get(&(tuple.protocol, tuple.dst_port));
+    let mut outside = r.program.nat_pmp.outside(&r.program);
+    match mapped.filter(|_| outside.any(|address| address == tuple.dst)) {
+        Some(mapped) => NatVerdict::Dst {
+            addresses: Some(Block::host(mapped.host)),
+            ports: Some((mapped.port, mapped.port)),
+            random: false,
+        },
+        None => NatVerdict::None,
+    }
+}
+
+/// Forgets what has ended; returns when the next does.
+pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
+    let mappings = &mut r.services.mappings.by_port;
+    mappings.retain(|_, mapped| now < mapped.ends);
+    mappings.values().map(|mapped| mapped.ends).min()
+}
+
+/// The settings have changed: all begins anew.
+pub(crate) fn adopt(r: &mut Router, now: Moment) {
+    r.services.mappings = Mappings { since: now, ..Mappings::default() };
+}
+
+/// The mappings as rules, which they are like.
+pub(crate) fn rules(status: &RouterStatus) -> Vec<Item> {
+    let router = status.router;
+    let Some(outside) = router.program.nat_pmp.outside(&router.program).next() else {
+        return Vec::new();
+    };
+    let mut numbers = Numbers::default();
+    let rule = |(&(protocol, port), mapped): (&(u8, u16), &Mapped)| {
+        let words = [
+            ("chain", "dstnat".to_string()),
+            ("action", "dst-nat".to_string()),
+            ("dst-address", Ipv4Addr::from(outside).to_string()),
+            ("protocol", if protocol == protocol::TCP { "tcp" } else { "udp" }.to_string()),
+            ("dst-port", port.to_string()),
+            ("to-addresses", Ipv4Addr::from(mapped.host).to_string()),
+            ("to-ports", mapped.port.to_string()),
+        ];
+        let value = |(name, text): (&'static str, String)| {
+            Some((name, NAT.property(name)?.kind.parse(&text, &AnyName).ok()?))
+        };
+        let mut item = dynamic(
+            numbers.of(("nat-pmp", protocol, port)),
+            words.into_iter().filter_map(value).collect(),
+        );
+        let left = mapped.ends.since(status.now).as_secs();
+        item.comment = format!("nat-pmp, {} left", Value::Time(Duration::from_secs(left)));
+        item
+    };
+    router.services.mappings.by_port.iter().map(rule).collect()
+}
