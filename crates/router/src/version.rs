@@ -16,11 +16,15 @@
 
 use crate::firewall::connection::menu::TRACKING;
 use crate::firewall::mark::{Mark, routing_tables};
+use crate::firewall::menu::FILTER;
 use crate::interface::bridge::menu::{BRIDGE, PORT};
 use crate::interface::menu::ETHERNET;
+use crate::interface::vlan::VLAN;
 use crate::ip::dhcp::menu::SERVER;
-use crate::ip::menu::{ROUTE, RULE, RULE7, VRF, VRF7};
+use crate::ip::menu::{ROUTE, RULE, RULE7, SETTINGS, VRF, VRF7};
+use crate::ip::nat_pmp::{self, SIDES};
 use crate::ip::rule::TABLE;
+use crate::ipv6::firewall::NAT as NAT6;
 use crate::ipv6::menu::ROUTE as ROUTE6;
 use crate::system::ntp::menu::{CLIENT, SERVERS};
 use config::{Item, ItemId, Menu, Translated, Tree, Value, Version};
@@ -48,8 +52,8 @@ static ONLY_V7: &[(&str, &str)] = &[
     (BRIDGE.path, "forward-reserved-addresses"),
     (BRIDGE.path, "max-learned-entries"),
     (BRIDGE.path, "port-cost-mode"),
-    ("/interface vlan", "mvrp"),
-    ("/ip firewall filter", "hw-offload"),
+    (VLAN.path, "mvrp"),
+    (FILTER.path, "hw-offload"),
     (ROUTE.path, "suppress-hw-offload"),
     (ROUTE6.path, "suppress-hw-offload"),
     (CLIENT.path, "mode"),
@@ -57,7 +61,7 @@ static ONLY_V7: &[(&str, &str)] = &[
 ];
 
 /// Menus that version 6 does not have, nor anything in their place: their lines stay as they are.
-const MENUS_OF_V7: &[&str] = &["/ip nat-pmp", "/ip nat-pmp interfaces", "/ipv6 firewall nat"];
+static MENUS_OF_V7: &[&str] = &[nat_pmp::MENU.path, SIDES.path, NAT6.path];
 
 /// Speeds: version 6's word, the one of its `advertise`, and version 7's, which names the medium as well.
 /// Back from version 7 every medium has the word of its speed.
@@ -78,7 +82,7 @@ const SPEEDS: &[(&str, &str, &str)] = &[
 ];
 
 /// Properties that version 7 does not have.
-const ONLY_V6: &[(&str, &str)] = &[("/ip settings", "route-cache")];
+static ONLY_V6: &[(&str, &str)] = &[(SETTINGS.path, "route-cache")];
 
 /// Says a configuration in the words of a version.
 pub fn translate(tree: &mut Tree, version: Version) -> Translated {

@@ -37,7 +37,7 @@ use wire::nat_pmp::{self, Mapping, PORT, Request, result};
 use wire::{FiveTuple, MacAddr, Moment};
 
 /// `/ip nat-pmp`.
-static MENU: Menu = Menu {
+pub(crate) static MENU: Menu = Menu {
     path: "/ip nat-pmp",
     kind: MenuKind::Settings,
     properties: &[
@@ -47,7 +47,7 @@ static MENU: Menu = Menu {
 };
 
 /// `/ip nat-pmp interfaces`.
-static SIDES: Menu = Menu {
+pub(crate) static SIDES: Menu = Menu {
     path: "/ip nat-pmp interfaces",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
