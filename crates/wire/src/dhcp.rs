@@ -10,8 +10,8 @@
 //!
 //! **Missing**: relay agents' options are kept as they are, never read.
 
-use crate::MacAddr;
 use crate::bytes::{be16, be32};
+use crate::{Ipv4Prefix, MacAddr};
 
 /// The server's port.
 pub const SERVER_PORT: u16 = 67;
@@ -63,6 +63,8 @@ pub mod option {
     pub const REBIND: u8 = 59;
     /// Who the client is.
     pub const CLIENT_ID: u8 = 61;
+    /// Routes with their gateways (RFC 3442).
+    pub const CLASSLESS_ROUTES: u8 = 121;
     /// The boot file's server, by name.
     pub const BOOT_FILE: u8 = 67;
 }
@@ -224,6 +226,27 @@ impl Message {
     pub fn addresses(&self, code: u8) -> Vec<u32> {
         let (addresses, _) = self.get(code).unwrap_or(&[]).as_chunks();
         addresses.iter().map(|bytes| u32::from_be_bytes(*bytes)).collect()
+    }
+
+    /// The routes of [`option::CLASSLESS_ROUTES`] and their gateways, 0 where the network is on the link;
+    /// `None` without the option, none at all if it is cut off or names no network.
+    pub fn classless_routes(&self) -> Option<Vec<(Ipv4Prefix, u32)>> {
+        let mut rest = self.get(option::CLASSLESS_ROUTES)?;
+        let mut routes = Vec::new();
+        while let [len @ 0..=32, behind @ ..] = rest {
+            let n_octets = usize::from(len.div_ceil(8));
+            let Some((octets, behind)) = behind.split_at_checked(n_octets) else { break };
+            let Some((gateway, behind)) = behind.split_first_chunk() else { break };
+            let mut bytes = [0; 4];
+            bytes[..n_octets].copy_from_slice(octets);
+            let network = Ipv4Prefix::new(u32::from_be_bytes(bytes), *len);
+            routes.push((network, u32::from_be_bytes(*gateway)));
+            rest = behind;
+        }
+        if !rest.is_empty() {
+            routes.clear();
+        }
+        Some(routes)
     }
 
     /// An option that is text; what is no printable ASCII becomes `?`.

@@ -81,7 +81,7 @@ pub(crate) static ROUTE: Facility = Facility {
         let typed = gateway::typed(c.tree, program);
         let gateways = Gateways::find_out(&ways, &typed, addresses, c.silent, runs);
         ways.extend(typed.iter().map(|route| route.candidate(addresses, &gateways)));
-        ways.extend(c.leased.iter().filter_map(|leased| default_route(program, leased)));
+        ways.extend(c.leased.iter().flat_map(|leased| routes_of(program, leased)));
         c.routes = Some(route::Change::between(&c.ways, ways));
         c.program.gateways = Arc::new(gateways);
         c.program.silent = c.silent.clone();
@@ -99,14 +99,17 @@ pub(crate) static ROUTE: Facility = Facility {
     ..Facility::of(&menu::ROUTE)
 };
 
-/// The default route of a DHCP client.
-fn default_route(program: &Program, leased: &Leased) -> Option<Candidate> {
-    let (gateway, distance) = leased.route?;
-    let runs = program.runs(leased.interface);
-    let target = runs.then(|| Target::Gateways(vec![(leased.interface, gateway)]));
-    let prefix = Ipv4Prefix::new(0, 0);
-    let table = program.vrfs.of(leased.interface);
-    Some(Candidate { table, prefix, distance, pref_src: 0, target })
+/// The routes of a DHCP client.
+fn routes_of(program: &Program, leased: &Leased) -> impl Iterator<Item = Candidate> {
+    let Leased { interface, distance, .. } = *leased;
+    let (runs, table) = (program.runs(interface), program.vrfs.of(interface));
+    leased.routes.iter().map(move |&(prefix, gateway)| {
+        let target = match gateway {
+            0 => Target::Connected(interface),
+            gateway => Target::Gateways(vec![(interface, gateway)]),
+        };
+        Candidate { table, prefix, distance, pref_src: 0, target: Some(target).filter(|_| runs) }
+    })
 }
 
 /// The addresses of DHCP clients, and of sessions, whose network is the other end.
@@ -339,28 +342,33 @@ impl RouterStatus<'_> {
         name.into_iter().collect()
     }
 
-    /// The default routes of DHCP clients: flags `ADS`, or `DS`.
+    /// The routes of DHCP clients: flags `ADS`, or `DS`.
     fn leased_routes(&self, numbers: &mut Numbers) -> Vec<Item> {
         let program = &self.router.program;
-        let items = program.leased.iter().filter_map(|leased| {
-            let way = default_route(program, leased)?;
-            let (gateway, distance) = leased.route?;
+        let ways = program.leased.iter().flat_map(|leased| {
+            let gateways = leased.routes.iter().map(|(_, gateway)| *gateway);
+            routes_of(program, leased)
+                .zip(gateways)
+                .map(move |(way, gateway)| (leased, way, gateway))
+        });
+        let items = ways.map(|(leased, way, gateway)| {
             let name = &program.interface(leased.interface).name;
-            let gateway = ip(gateway);
+            let gateway = if gateway == 0 { Value::Text(name.clone()) } else { ip(gateway) };
             let status = match way.target {
                 Some(_) => format!("{gateway} reachable via {name}"),
                 None => format!("{gateway} unreachable"),
             };
             let mut values = self.of_table(way.table);
             values.extend([
-                ("dst-address", Value::Cidr(0.into(), 0)),
+                ("dst-address", Value::Cidr(way.prefix.bits().into(), way.prefix.len())),
                 ("gateway", Value::List(vec![gateway])),
                 ("gateway-status", Value::Text(status)),
-                ("distance", number(distance.into())),
+                ("distance", number(leased.distance.into())),
                 ("active", Value::Bool(self.is_active(&way))),
                 ("static", Value::Bool(true)),
             ]);
-            Some(dynamic(numbers.of((leased.client, "default")), values))
+            let key = (leased.client, way.prefix.bits(), way.prefix.len());
+            dynamic(numbers.of(key), values)
         });
         items.collect()
     }

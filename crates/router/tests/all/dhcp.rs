@@ -506,6 +506,49 @@ fn a_client_lives_through_its_lease() {
     }
 }
 
+/// Option 121 stands for the gateway, unless both are wanted (RFC 3442).
+#[test]
+fn a_client_takes_classless_routes() {
+    // 10.9.0.0/16 by 10.0.0.7; 10.8.1.0/24 on the link; 0.0.0.0/0 by 10.0.0.8.
+    const SOME: &str = "0x100a090a000007180a080100000000";
+    const ALL: &str = "0x100a090a000007000a000008";
+    let default = "0.0.0.0/0 10.0.0.1";
+    let some = ["10.9.0.0/16 10.0.0.7", "10.8.1.0/24 ether1"];
+    for (option, how, expected) in [
+        (SOME, "yes", some.to_vec()),
+        (SOME, "special-classless", [&some[..], &[default]].concat()),
+        (SOME, "no", vec![]),
+        (ALL, "yes", vec!["10.9.0.0/16 10.0.0.7", "0.0.0.0/0 10.0.0.8"]),
+        (ALL, "special-classless", vec!["10.9.0.0/16 10.0.0.7", "0.0.0.0/0 10.0.0.8"]),
+        // What is cut off, or longer than an address, is none.
+        ("0x100a090a0000", "yes", vec![default]),
+        ("0x210a0900000a000007", "yes", vec![default]),
+    ] {
+        let server = format!(
+            "{SERVER}\n/ip dhcp-server option add name=routes code=121 value={option}\n\
+             /ip dhcp-server network set 0 dhcp-option=routes"
+        );
+        let client = format!("/ip dhcp-client add interface=ether1 add-default-route={how}");
+        let mut pair = Pair::new(&server, &client);
+        pair.wait(50);
+        assert_eq!(pair.status(), "bound");
+        let print = ":foreach i in=[/ip route find dynamic static] do={:put \
+             ([/ip route get $i dst-address] . \" \" . [/ip route get $i gateway])}";
+        let routes = pair.client.run(print);
+        let mut routes: Vec<_> = routes.lines().collect();
+        let mut expected = expected;
+        routes.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(
+            routes,
+            expected,
+            "{option} {how}: {}",
+            pair.client.run("/ip route print detail")
+        );
+        pair.balanced();
+    }
+}
+
 #[test]
 fn a_client_follows_its_link_and_its_server() {
     let mut pair = Pair::new(SERVER, "/ip dhcp-client add interface=ether1 add-default-route=no");
@@ -542,7 +585,6 @@ fn what_cannot_be_is_refused() {
         ("/ip dhcp-server lease add address=10.0.0.7", "mac-address or client-id"),
         ("/ip dhcp-server lease add address=10.0.0.99 client-id=1:2", "already have"),
         ("/ip dhcp-server config set store-leases-disk=1m", "not stored"),
-        ("/ip dhcp-client add interface=ether2 add-default-route=special-classless", "classless"),
         (
             "/ip dhcp-client add interface=ether2\n/ip dhcp-client add interface=ether2",
             "already exists",

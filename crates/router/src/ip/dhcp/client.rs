@@ -7,7 +7,8 @@
 //!                      └────────────── nak, release, end ────────┴────────────────────────────────┘
 //! ```
 //!
-//! What it is given is news to the compiler: an address of the router's, and a default route. Without an
+//! What it is given is news to the compiler: an address of the router's, and routes, which are those of
+//! option 121 if there are any (RFC 3442). Without an
 //! address it asks for broadcasts, so nothing comes to it that a router would pass on.
 
 use super::settings::Client;
@@ -33,8 +34,9 @@ pub(crate) struct Leased {
     pub(crate) interface: InterfaceId,
     pub(crate) address: u32,
     pub(crate) network: Ipv4Prefix,
-    /// The default route: its gateway and distance.
-    pub(crate) route: Option<(u32, u8)>,
+    /// Routes: networks and gateways, 0 if it is on the link.
+    pub(crate) routes: Vec<(Ipv4Prefix, u32)>,
+    pub(crate) distance: u8,
 }
 
 /// Where a client stands.
@@ -83,6 +85,8 @@ pub(crate) struct Given {
     pub(crate) address: u32,
     pub(crate) network: Ipv4Prefix,
     pub(crate) gateway: Option<u32>,
+    /// Option 121.
+    classless: Option<Vec<(Ipv4Prefix, u32)>>,
     pub(crate) dns: Vec<u32>,
     pub(crate) server: u32,
     /// From which station its answer came: there it is reached.
@@ -100,6 +104,8 @@ const REQUESTS: u32 = 4;
 const SHORTEST: u32 = 10;
 /// No more name servers are believed.
 const MAX_DNS: usize = 4;
+/// Nor more routes.
+const MAX_ROUTES: usize = 64;
 
 impl Machine {
     fn search(&mut self, now: Moment, xid: u32) {
@@ -233,7 +239,15 @@ fn say(
     if kind != Kind::Release {
         message.push(
             option::WANTED,
-            [option::SUBNET_MASK, option::ROUTER, option::DNS, option::DOMAIN, option::NTP],
+            [
+                option::SUBNET_MASK,
+                // Before the gateway (RFC 3442).
+                option::CLASSLESS_ROUTES,
+                option::ROUTER,
+                option::DNS,
+                option::DOMAIN,
+                option::NTP,
+            ],
         );
     }
     let ends = (
@@ -345,8 +359,18 @@ impl Given {
         let mut dns = message.addresses(option::DNS);
         dns.retain(|&server| icmp::is_host(server));
         dns.truncate(MAX_DNS);
+        let is_way = |&(network, gateway): &(Ipv4Prefix, u32)| {
+            let is_sane = network.len() == 0 || icmp::is_host(network.bits() | 1);
+            is_sane && (gateway == 0 || icmp::is_host(gateway) && gateway != address)
+        };
+        let classless = message.classless_routes().map(|mut routes| {
+            routes.retain(is_way);
+            routes.truncate(MAX_ROUTES);
+            routes
+        });
         Some(Given {
             address,
+            classless: classless.filter(|routes| !routes.is_empty()),
             network: Ipv4Prefix::new(address, len),
             gateway: message
                 .number(option::ROUTER)
@@ -358,6 +382,18 @@ impl Given {
             rebind: after(rebind.max(1)),
             end: after(time),
         })
+    }
+}
+
+impl Given {
+    /// The routes to have; with `both` the default route beside classless ones.
+    fn routes(&self, both: bool) -> Vec<(Ipv4Prefix, u32)> {
+        let mut routes = self.classless.clone().unwrap_or_default();
+        let is_default = |(network, _): &(Ipv4Prefix, u32)| network.len() == 0;
+        let wanted = self.classless.is_none() || both && !routes.iter().any(is_default);
+        let gateway = self.gateway.filter(|_| wanted);
+        routes.extend(gateway.map(|gateway| (Ipv4Prefix::new(0, 0), gateway)));
+        routes
     }
 }
 
@@ -386,7 +422,8 @@ fn note(r: &mut Router) {
             interface: client.interface,
             address: given.address,
             network: given.network,
-            route: client.route.and_then(|distance| Some((given.gateway?, distance))),
+            routes: client.route.map(|_| given.routes(client.both)).unwrap_or_default(),
+            distance: client.route.unwrap_or_default(),
         })
     });
     let leased: Vec<Leased> = given.collect();

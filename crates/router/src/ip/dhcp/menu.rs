@@ -205,14 +205,14 @@ pub(crate) const CLIENT: Menu = Menu {
         Property::new("interface", ANY_INTERFACE, "Which interface gets an address.")
             .required()
             .column(),
-        Property::only(
+        Property::new(
             "add-default-route",
-            &Type::Enum(&["no", "special-classless", "yes"]),
-            &["yes", "no"],
-            "classless routes are not read",
+            Type::Enum(&["no", "special-classless", "yes"]),
+            "yes: classless routes, or if there are none the default route; special-classless: both.",
         )
+        .default("yes")
         .column(),
-        Property::new("default-route-distance", Type::Number(1, 255), "Of the default route.")
+        Property::new("default-route-distance", Type::Number(1, 255), "Of these routes.")
             .default("1"),
         Property::new("use-peer-dns", Type::Bool, "Whether its name servers are used.")
             .default("yes")

@@ -81,8 +81,10 @@ pub(crate) struct Typed {
 pub(crate) struct Client {
     pub(crate) id: ItemId,
     pub(crate) interface: InterfaceId,
-    /// The distance of the default route, if there is to be one.
+    /// The distance of routes, if there are to be any.
     pub(crate) route: Option<u8>,
+    /// The default route is wanted beside classless ones.
+    pub(crate) both: bool,
     pub(crate) use_dns: bool,
     pub(crate) say_id: bool,
 }
@@ -116,7 +118,8 @@ impl Settings {
                     Some(Client {
                         id: item.id(),
                         interface: names.find(&item.text("interface"))?,
-                        route: (item.text("add-default-route") == "yes")
+                        both: item.text("add-default-route") == "special-classless",
+                        route: (item.text("add-default-route") != "no")
                             .then(|| item.number("default-route-distance") as u8),
                         use_dns: item.bool("use-peer-dns"),
                         say_id: item.text("dhcp-options").contains("clientid"),
