@@ -117,6 +117,7 @@ pub use menu::{Access, Menu, MenuKind, Property};
 pub use parse::{AnyName, Mismatch, Names};
 pub use pattern::Pattern;
 pub use read::Read;
+pub use script::quote_always;
 pub use session::{How, Piece, Reply, Session};
 pub use status::{FIRST_AHEAD, FIRST_DYNAMIC, Status};
 pub use tree::{Item, ItemId, Tree};

@@ -45,4 +45,5 @@ pub(crate) mod functions;
 pub(crate) use ast::{Operator, Part, Word};
 pub(crate) use data::Datum;
 pub(crate) use lexer::{BYTE_ORDER_MARK, Lexer};
-pub(crate) use quote::{quote, quote_always};
+pub(crate) use quote::quote;
+pub use quote::quote_always;

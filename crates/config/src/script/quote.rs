@@ -7,7 +7,7 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 /// A value in quotes, as `print` shows names and texts.
-pub(crate) fn quote_always(text: &str) -> String {
+pub fn quote_always(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for byte in text.bytes() {

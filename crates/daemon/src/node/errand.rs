@@ -3,6 +3,7 @@
 //! ```text
 //! scheduler   the router's clock says so ─┐
 //! netwatch    a host answers, or does not ├─► an Errand ─► whoever drives the node runs it as a session
+//! dhcp-client an address given, or lost  ─┤
 //! script run  a command                  ─┘                (a thread beside it; in virtual time at once)
 //! import confirm=5m, and nobody says /confirm ─► the configuration before it comes back
 //! ```
@@ -490,6 +491,9 @@ impl Node {
 
     /// What is to be done now, by whoever drives the node.
     pub fn take_errand(&mut self) -> Option<Errand> {
+        if let Some((name, source)) = self.router.take_script() {
+            return Some(Errand::Script(Script { name, source, writes: true }));
+        }
         let line = || self.router.take_outside().map(|(to, line)| Errand::Line(to, line));
         self.errands.take().or_else(line)
     }
@@ -497,6 +501,6 @@ impl Node {
     /// Whether there is one.
     #[inline]
     pub fn has_errands(&self) -> bool {
-        self.errands.is_waiting() || self.router.has_outside()
+        self.errands.is_waiting() || self.router.has_scripts() || self.router.has_outside()
     }
 }

@@ -205,7 +205,8 @@ impl Node {
     /// itself again does not stop time.
     fn errand_due(&self, now: Moment) -> Option<Moment> {
         const SOON: std::time::Duration = std::time::Duration::from_millis(1);
-        let soon = self.errands.is_waiting().then(|| now + SOON);
+        let waits = self.errands.is_waiting() || self.router.has_scripts();
+        let soon = waits.then(|| now + SOON);
         [self.errands.due(), soon].into_iter().flatten().min()
     }
 

@@ -12,7 +12,7 @@ use super::nat_pmp;
 use super::pool::Used;
 use crate::ipv6;
 use crate::system::ntp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 use wire::Moment;
@@ -26,6 +26,8 @@ pub(crate) struct Services {
     pub(crate) leases: Leases,
     /// DHCP clients, by item.
     pub(crate) clients: BTreeMap<config::ItemId, Machine>,
+    /// Scripts of theirs that are to run: a name, and the source.
+    pub(crate) scripts: VecDeque<(String, String)>,
     /// What they have been given.
     pub(crate) leased: Arc<[Leased]>,
     /// What IPv6 keeps between packets.

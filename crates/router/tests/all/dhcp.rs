@@ -549,6 +549,39 @@ fn a_client_takes_classless_routes() {
     }
 }
 
+/// A client's script knows what it was given, and runs again when that is lost.
+#[test]
+fn a_client_has_a_script() {
+    let script = "/ip route add dst-address=10.77.0.0/16 gateway=$\\\"gateway-address\\\" \
+                  distance=(\\$bound + 1) comment=(\\$interface . \\\" \\\" . \\$\\\"lease-address\\\")";
+    let client = format!(
+        "/interface ethernet set ether1 name=\"to \\\"isp\\\"\"\n\
+         /ip dhcp-client add interface=\"to \\\"isp\\\"\" script=\"{}\"",
+        script.replace("$\\\"g", "\\$\\\"g")
+    );
+    let mut pair = Pair::new(SERVER, &client);
+    for (command, distance) in [("", 2), ("/ip dhcp-client release 0", 1)] {
+        pair.client.run(command);
+        pair.wait(if command.is_empty() { 50 } else { 1 });
+        let wanted = pair.client.router.take_script();
+        let (name, source) = wanted.unwrap_or_else(|| panic!("{command}: no script"));
+        assert_eq!(name, "dhcp-client to \"isp\"");
+        pair.client.run(&source);
+        let export = pair.client.run("/ip route export terse");
+        let added = export.lines().last().unwrap_or_default();
+        assert!(added.contains("gateway=10.0.0.1"), "{source}: {export}");
+        assert!(added.contains("comment=\"to \\\"isp\\\" 10.0.0.1"), "{source}: {export}");
+        assert_eq!(added.contains("distance=2"), distance == 2, "{source}: {export}");
+    }
+    // A renewal that changes nothing is no news; it gets an address again.
+    pair.wait(3000);
+    assert_eq!(pair.status(), "bound");
+    assert!(pair.client.router.take_script().is_some());
+    pair.client.run("/ip dhcp-client renew 0");
+    pair.wait(1000);
+    assert!(!pair.client.router.has_scripts());
+}
+
 #[test]
 fn a_client_follows_its_link_and_its_server() {
     let mut pair = Pair::new(SERVER, "/ip dhcp-client add interface=ether1 add-default-route=no");

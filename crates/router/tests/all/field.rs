@@ -97,7 +97,7 @@ const LINES: &[(&str, &str)] = &[
     ("/ip dhcp-server add interface=ether3 use-radius=yes", "there is no RADIUS client"),
     ("/ip dhcp-server config set store-leases-disk=5m", ""),
     ("/ip dhcp-client add interface=ether3 dhcp-options=hostname,clientid", ""),
-    ("/ip dhcp-client add interface=ether3 script=x", "scripts are not run"),
+    ("/ip dhcp-client add interface=ether3 script=x", ""),
     ("/ip dns set use-doh-server=\"\" verify-doh-cert=no max-concurrent-tcp-sessions=20", ""),
     ("/ip dns static add name=router.lan address=192.168.88.1 type=A match-subdomain=no", ""),
     ("/ip dns static add name=x.lan type=FWD forward-to=1.1.1.1 match-subdomain=yes", ""),

@@ -104,6 +104,8 @@ const REQUESTS: u32 = 4;
 const SHORTEST: u32 = 10;
 /// No more name servers are believed.
 const MAX_DNS: usize = 4;
+/// Scripts that wait to be run; further ones are left out.
+const MAX_SCRIPTS: usize = 64;
 /// Nor more routes.
 const MAX_ROUTES: usize = 64;
 
@@ -310,10 +312,12 @@ fn hear(
             }
         }
         Some(Kind::Ack) if waits => {
-            let before = machine.given.as_ref().map(|given| given.address);
+            let key = |given: &Given| (given.address, given.gateway);
+            let before = machine.given.as_ref().map(key);
             let Some(given) = Given::read(now, message, station, machine) else { return };
             (machine.state, machine.due, machine.tries) = (State::Bound, given.renew, 0);
-            if before != Some(given.address) {
+            if before != Some(key(&given)) {
+                want(r, program, client, &given, true);
                 let name = &program.interface(client.interface).name;
                 let address = Ipv4Addr::from(given.address);
                 let text = format!("dhcp-client on {name} got IP address {address}");
@@ -406,10 +410,31 @@ fn lost(
     why: &str,
 ) {
     let Some(given) = machine.given.take() else { return };
+    want(r, program, client, &given, false);
     let name = &program.interface(client.interface).name;
     let address = Ipv4Addr::from(given.address);
     let text = format!("dhcp-client on {name} lost IP address {address} - {why}");
     r.stats.log.say(now, "dhcp,critical,error", &text);
+}
+
+/// Wants the client's script to run, with what it may know in front of it.
+fn want(r: &mut Router, program: &Program, client: &Client, given: &Given, bound: bool) {
+    if client.script.is_empty() || r.services.scripts.len() >= MAX_SCRIPTS {
+        return;
+    }
+    let interface = &program.interface(client.interface).name;
+    let show = |address: u32| Ipv4Addr::from(address).to_string();
+    let known = [
+        ("bound", u8::from(bound).to_string()),
+        ("interface", config::quote_always(interface)),
+        ("lease-address", show(given.address)),
+        ("gateway-address", given.gateway.map_or("\"\"".to_string(), show)),
+        ("server-address", show(given.server)),
+    ];
+    let known: String =
+        known.iter().map(|(name, value)| format!(":local \"{name}\" {value}; ")).collect();
+    let source = format!("{known}\n{}", client.script);
+    r.services.scripts.push_back((format!("dhcp-client {interface}"), source));
 }
 
 /// Notes what clients have been given: news, if it is something else than before.
@@ -476,6 +501,17 @@ pub(super) fn renew(r: &mut Router, now: Moment, id: ItemId) {
 }
 
 impl Router {
+    /// The next script of a DHCP client's that is to run: who wants it, and the source.
+    pub fn take_script(&mut self) -> Option<(String, String)> {
+        self.services.scripts.pop_front()
+    }
+
+    /// Whether there is one.
+    #[inline]
+    pub fn has_scripts(&self) -> bool {
+        !self.services.scripts.is_empty()
+    }
+
     /// The name servers that clients of DHCP and PPP were told, by those that use them.
     pub(crate) fn dynamic_servers(&self) -> Vec<u32> {
         let mut all = Vec::new();

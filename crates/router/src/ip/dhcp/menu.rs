@@ -221,7 +221,12 @@ pub(crate) const CLIENT: Menu = Menu {
             .default("yes"),
         Property::only("dhcp-options", &WORDS, &["hostname,clientid", "clientid", ""], NO_OPTIONS),
         Property::only("default-route-tables", &WORDS, &["default", "main"], "it is in main"),
-        Property::missing("script", "scripts are not run"),
+        Property::new(
+            "script",
+            Type::Text,
+            "Runs when an address is given or lost; knows bound, interface, lease-address, \
+             gateway-address and server-address.",
+        ),
         Property::new(
             "status",
             WORD,

@@ -85,6 +85,8 @@ pub(crate) struct Client {
     pub(crate) route: Option<u8>,
     /// The default route is wanted beside classless ones.
     pub(crate) both: bool,
+    /// What runs when an address is given or lost.
+    pub(crate) script: String,
     pub(crate) use_dns: bool,
     pub(crate) say_id: bool,
 }
@@ -118,6 +120,7 @@ impl Settings {
                     Some(Client {
                         id: item.id(),
                         interface: names.find(&item.text("interface"))?,
+                        script: item.text("script"),
                         both: item.text("add-default-route") == "special-classless",
                         route: (item.text("add-default-route") != "no")
                             .then(|| item.number("default-route-distance") as u8),
