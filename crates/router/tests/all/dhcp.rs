@@ -549,6 +549,25 @@ fn a_client_takes_classless_routes() {
     }
 }
 
+/// A server learns the router's name, unless that is not to be said.
+#[test]
+fn a_client_says_its_name() {
+    for (options, said) in
+        [("", true), ("dhcp-options=clientid", false), ("dhcp-options=hostname", true)]
+    {
+        let name = "gateway-of-a-house".repeat(5);
+        let client = format!(
+            "/system identity set name={name}\n/ip dhcp-client add interface=ether1 {options}"
+        );
+        let mut pair = Pair::new(SERVER, &client);
+        pair.wait(50);
+        assert_eq!(pair.status(), "bound");
+        let leases = pair.server.run("/ip dhcp-server lease print detail");
+        assert_eq!(leases.contains(&name[..63]), said, "{options}: {leases}");
+        assert!(!leases.contains(&name[..64]), "{options}: {leases}");
+    }
+}
+
 /// A client's script knows what it was given, and runs again when that is lost.
 #[test]
 fn a_client_has_a_script() {

@@ -104,6 +104,8 @@ const REQUESTS: u32 = 4;
 const SHORTEST: u32 = 10;
 /// No more name servers are believed.
 const MAX_DNS: usize = 4;
+/// As much of the router's name is said as a label of DNS holds.
+const MAX_NAME: usize = 63;
 /// Scripts that wait to be run; further ones are left out.
 const MAX_SCRIPTS: usize = 64;
 /// Nor more routes.
@@ -239,6 +241,10 @@ fn say(
         }
     }
     if kind != Kind::Release {
+        let name = program.system.identity.as_bytes();
+        if client.say_name && !name.is_empty() {
+            message.push(option::HOST_NAME, &name[..name.len().min(MAX_NAME)]);
+        }
         message.push(
             option::WANTED,
             [

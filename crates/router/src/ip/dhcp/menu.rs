@@ -219,7 +219,12 @@ pub(crate) const CLIENT: Menu = Menu {
             .column(),
         Property::new("use-peer-ntp", Type::Bool, "Kept; the router asks no time servers.")
             .default("yes"),
-        Property::only("dhcp-options", &WORDS, &["hostname,clientid", "clientid", ""], NO_OPTIONS),
+        Property::only(
+            "dhcp-options",
+            &WORDS,
+            &["hostname,clientid", "clientid", "hostname", ""],
+            NO_OPTIONS,
+        ),
         Property::only("default-route-tables", &WORDS, &["default", "main"], "it is in main"),
         Property::new(
             "script",
@@ -257,4 +262,4 @@ const WORDS: Type = Type::Text;
 const BOOTP: &str = "static: BOOTP clients get typed leases. Kept otherwise: they get no others.";
 const NO_RADIUS: &str = "there is no RADIUS client";
 const NO_QUEUE: &str = "Kept: queues of leases stand behind those typed.";
-const NO_OPTIONS: &str = "clientid is sent, no host name, and no others";
+const NO_OPTIONS: &str = "the router's name and its MAC address are said, no options of a user's";

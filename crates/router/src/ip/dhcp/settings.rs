@@ -89,6 +89,8 @@ pub(crate) struct Client {
     pub(crate) script: String,
     pub(crate) use_dns: bool,
     pub(crate) say_id: bool,
+    /// The router's name is said.
+    pub(crate) say_name: bool,
 }
 
 impl Settings {
@@ -125,6 +127,7 @@ impl Settings {
                         route: (item.text("add-default-route") != "no")
                             .then(|| item.number("default-route-distance") as u8),
                         use_dns: item.bool("use-peer-dns"),
+                        say_name: item.text("dhcp-options").contains("hostname"),
                         say_id: item.text("dhcp-options").contains("clientid"),
                     })
                 })
