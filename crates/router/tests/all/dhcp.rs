@@ -9,7 +9,7 @@ use wire::craft::{self, ip};
 use wire::dhcp::{self, Kind, Message, option};
 use wire::{MacAddr, layers};
 
-const SERVER: &str = "\
+pub(crate) const SERVER: &str = "\
 /ip address add address=10.0.0.1/24 interface=ether1
 /ip pool add name=p ranges=10.0.0.10-10.0.0.12
 /ip dhcp-server option add name=tz code=101 value=s'UTC'
@@ -376,18 +376,18 @@ fn a_starved_pool_harms_nobody_who_has_an_address() {
 }
 
 /// A server and a client, by their first ports.
-struct Pair {
-    server: Rig,
-    client: Rig,
+pub(crate) struct Pair {
+    pub(crate) server: Rig,
+    pub(crate) client: Rig,
     cut: bool,
 }
 
 impl Pair {
-    fn new(server: &str, client: &str) -> Pair {
+    pub(crate) fn new(server: &str, client: &str) -> Pair {
         Pair { server: Rig::new(2, server), client: Rig::new(2, client), cut: false }
     }
 
-    fn wait(&mut self, ms: u64) {
+    pub(crate) fn wait(&mut self, ms: u64) {
         for _ in 0..ms.div_ceil(10) {
             for rig in [&mut self.server, &mut self.client] {
                 rig.now = rig.now + Duration::from_millis(10);
@@ -407,11 +407,11 @@ impl Pair {
         }
     }
 
-    fn status(&mut self) -> String {
+    pub(crate) fn status(&mut self) -> String {
         self.client.run(":put [/ip dhcp-client get 0 status]").trim().to_string()
     }
 
-    fn balanced(&self) {
+    pub(crate) fn balanced(&self) {
         self.server.balanced();
         self.client.balanced();
     }
@@ -504,101 +504,6 @@ fn a_client_lives_through_its_lease() {
         assert_eq!(pair.server.run(":put [:len [/ip pool used find]]").trim(), "0");
         pair.balanced();
     }
-}
-
-/// Option 121 stands for the gateway, unless both are wanted (RFC 3442).
-#[test]
-fn a_client_takes_classless_routes() {
-    // 10.9.0.0/16 by 10.0.0.7; 10.8.1.0/24 on the link; 0.0.0.0/0 by 10.0.0.8.
-    const SOME: &str = "0x100a090a000007180a080100000000";
-    const ALL: &str = "0x100a090a000007000a000008";
-    let default = "0.0.0.0/0 10.0.0.1";
-    let some = ["10.9.0.0/16 10.0.0.7", "10.8.1.0/24 ether1"];
-    for (option, how, expected) in [
-        (SOME, "yes", some.to_vec()),
-        (SOME, "special-classless", [&some[..], &[default]].concat()),
-        (SOME, "no", vec![]),
-        (ALL, "yes", vec!["10.9.0.0/16 10.0.0.7", "0.0.0.0/0 10.0.0.8"]),
-        (ALL, "special-classless", vec!["10.9.0.0/16 10.0.0.7", "0.0.0.0/0 10.0.0.8"]),
-        // What is cut off, or longer than an address, is none.
-        ("0x100a090a0000", "yes", vec![default]),
-        ("0x210a0900000a000007", "yes", vec![default]),
-    ] {
-        let server = format!(
-            "{SERVER}\n/ip dhcp-server option add name=routes code=121 value={option}\n\
-             /ip dhcp-server network set 0 dhcp-option=routes"
-        );
-        let client = format!("/ip dhcp-client add interface=ether1 add-default-route={how}");
-        let mut pair = Pair::new(&server, &client);
-        pair.wait(50);
-        assert_eq!(pair.status(), "bound");
-        let print = ":foreach i in=[/ip route find dynamic static] do={:put \
-             ([/ip route get $i dst-address] . \" \" . [/ip route get $i gateway])}";
-        let routes = pair.client.run(print);
-        let mut routes: Vec<_> = routes.lines().collect();
-        let mut expected = expected;
-        routes.sort_unstable();
-        expected.sort_unstable();
-        assert_eq!(
-            routes,
-            expected,
-            "{option} {how}: {}",
-            pair.client.run("/ip route print detail")
-        );
-        pair.balanced();
-    }
-}
-
-/// A server learns the router's name, unless that is not to be said.
-#[test]
-fn a_client_says_its_name() {
-    for (options, said) in
-        [("", true), ("dhcp-options=clientid", false), ("dhcp-options=hostname", true)]
-    {
-        let name = "gateway-of-a-house".repeat(5);
-        let client = format!(
-            "/system identity set name={name}\n/ip dhcp-client add interface=ether1 {options}"
-        );
-        let mut pair = Pair::new(SERVER, &client);
-        pair.wait(50);
-        assert_eq!(pair.status(), "bound");
-        let leases = pair.server.run("/ip dhcp-server lease print detail");
-        assert_eq!(leases.contains(&name[..63]), said, "{options}: {leases}");
-        assert!(!leases.contains(&name[..64]), "{options}: {leases}");
-    }
-}
-
-/// A client's script knows what it was given, and runs again when that is lost.
-#[test]
-fn a_client_has_a_script() {
-    let script = "/ip route add dst-address=10.77.0.0/16 gateway=$\\\"gateway-address\\\" \
-                  distance=(\\$bound + 1) comment=(\\$interface . \\\" \\\" . \\$\\\"lease-address\\\")";
-    let client = format!(
-        "/interface ethernet set ether1 name=\"to \\\"isp\\\"\"\n\
-         /ip dhcp-client add interface=\"to \\\"isp\\\"\" script=\"{}\"",
-        script.replace("$\\\"g", "\\$\\\"g")
-    );
-    let mut pair = Pair::new(SERVER, &client);
-    for (command, distance) in [("", 2), ("/ip dhcp-client release 0", 1)] {
-        pair.client.run(command);
-        pair.wait(if command.is_empty() { 50 } else { 1 });
-        let wanted = pair.client.router.take_script();
-        let (name, source) = wanted.unwrap_or_else(|| panic!("{command}: no script"));
-        assert_eq!(name, "dhcp-client to \"isp\"");
-        pair.client.run(&source);
-        let export = pair.client.run("/ip route export terse");
-        let added = export.lines().last().unwrap_or_default();
-        assert!(added.contains("gateway=10.0.0.1"), "{source}: {export}");
-        assert!(added.contains("comment=\"to \\\"isp\\\" 10.0.0.1"), "{source}: {export}");
-        assert_eq!(added.contains("distance=2"), distance == 2, "{source}: {export}");
-    }
-    // A renewal that changes nothing is no news; it gets an address again.
-    pair.wait(3000);
-    assert_eq!(pair.status(), "bound");
-    assert!(pair.client.router.take_script().is_some());
-    pair.client.run("/ip dhcp-client renew 0");
-    pair.wait(1000);
-    assert!(!pair.client.router.has_scripts());
 }
 
 #[test]

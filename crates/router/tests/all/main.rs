@@ -13,6 +13,7 @@ mod chain;
 mod changes;
 mod console;
 mod dhcp;
+mod dhcp_client;
 mod dhcp_relay;
 mod discovery;
 mod dns;
