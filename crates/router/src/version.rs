@@ -21,6 +21,7 @@ use crate::interface::bridge::menu::{BRIDGE, PORT};
 use crate::interface::menu::ETHERNET;
 use crate::interface::vlan::VLAN;
 use crate::ip::dhcp::menu::SERVER;
+use crate::ip::dns::menu::STATIC as NAMES;
 use crate::ip::menu::{ROUTE, RULE, RULE7, SETTINGS, VRF, VRF7};
 use crate::ip::nat_pmp::{self, SIDES};
 use crate::ip::rule::TABLE;
@@ -54,6 +55,7 @@ static ONLY_V7: &[(&str, &str)] = &[
     (BRIDGE.path, "port-cost-mode"),
     (VLAN.path, "mvrp"),
     (FILTER.path, "hw-offload"),
+    (NAMES.path, "address-list"),
     (ROUTE.path, "suppress-hw-offload"),
     (ROUTE6.path, "suppress-hw-offload"),
     (CLIENT.path, "mode"),

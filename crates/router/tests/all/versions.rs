@@ -96,6 +96,11 @@ fn without_a_counterpart() {
             "# version 6 has two addresses, and no room for 10.0.0.3\n\
              set primary-ntp=10.0.0.1 secondary-ntp=10.0.0.2",
         ),
+        (
+            "/ip dns static add name=a.example type=FWD address-list=a",
+            6,
+            "# version 6 has no address-list=a\nadd name=a.example type=FWD",
+        ),
         ("/ip route add gateway=10.0.0.1 routing-table=main", 6, "add gateway=10.0.0.1"),
     ] {
         let export = Rig::new(4, script).run(&format!("/export version={version}"));
