@@ -58,6 +58,13 @@ impl Host {
         }
     }
 
+    /// Ends a machine with a kernel of its own, and with it all that runs there.
+    pub(crate) fn end(&self) {
+        if let Host::Uml(machine) = self {
+            machine.end();
+        }
+    }
+
     /// Why nothing runs there any more, if so.
     pub fn failure(&self) -> Option<String> {
         match self {

@@ -378,6 +378,8 @@ impl Lab {
     /// A node had failed, with these words.
     pub fn down(self) -> Result<(), String> {
         let Lab { programs, hosts, nodes, names, places, .. } = self;
+        // A machine's end is its programs' end: to end one by one takes seconds each.
+        hosts.iter().for_each(host::Host::end);
         drop(programs);
         let Nodes::Real(lives, _) = nodes else { return Ok(()) };
         let names = names.iter().zip(&places);

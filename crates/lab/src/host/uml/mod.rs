@@ -211,7 +211,7 @@ impl Machine {
     }
 
     /// Ends it: when this is over nothing is left of it.
-    fn end(&self) {
+    pub(super) fn end(&self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         // It may have ended by itself.
         let _ = child.kill();
