@@ -1,6 +1,14 @@
 //! Everything CI runs, in its order: what fails soonest first.
 //!
 //! Each step prints a heading, what it runs, and how long it took. The first failure ends the run.
+//!
+//! ```text
+//!  format ─► build ─► test ───────────────────────────► bare ─► swarm ─► bench ─► compare
+//!                 └─► clippy ─► docs ─► fuzz (nice 19) ─┘
+//! ```
+//!
+//! The tests wait more than they compute: on two cores a third of the time is theirs. What only
+//! computes runs beside them, with what they leave over.
 //! All of them use one build, that of `cargo test`: what is measured here is whether it runs, not how
 //! fast, and a release build would be a third of the time.
 //! Nothing here knows where it runs: on a developer's machine it is the same.
@@ -20,15 +28,19 @@ type Step = (&'static str, &'static str, fn(&Path) -> Result<(), String>);
 /// All steps, in order.
 const STEPS: &[Step] = &[
     ("format", "rustfmt has nothing to say", format),
+    ("build", "every test program", build),
+    ("test", "every test of every crate, tidy among them; none ignored", test),
     ("clippy", "all targets, warnings denied", clippy),
     ("docs", "rustdoc, warnings denied", docs),
-    ("test", "every test of every crate, tidy among them; none ignored", test),
+    ("fuzz", "each fuzz target for a few seconds", fuzz),
     ("bare", "tests that run programs, where CI's tools are not installed", bare::run),
     ("swarm", "networks drawn from fresh seeds", swarm),
     ("bench", "the quick table on one core has every row", bench),
     ("compare", "the kernel and our router by turns, on veths", compare),
-    ("fuzz", "each fuzz target for a few seconds", fuzz),
 ];
+
+/// The steps that run beside `test` when all are run: they need processors, no time of their own.
+const BESIDE: &[&str] = &["clippy", "docs", "fuzz"];
 
 /// Fuzz targets, and seconds for each.
 const FUZZ: &[&str] =
@@ -52,7 +64,7 @@ pub(crate) fn list() {
     }
 }
 
-/// Runs the steps named, or all.
+/// Runs the steps named, one after another; or all.
 pub(crate) fn run(root: &Path, only: &[&str]) -> ExitCode {
     if let Some(unknown) = only.iter().find(|&only| STEPS.iter().all(|(name, ..)| name != only)) {
         eprintln!("xtask ci: no step {unknown}; there are:");
@@ -60,12 +72,15 @@ pub(crate) fn run(root: &Path, only: &[&str]) -> ExitCode {
         return ExitCode::from(2);
     }
     let began = now();
-    for (name, purpose, step) in
-        STEPS.iter().filter(|(name, ..)| only.is_empty() || only.contains(name))
-    {
+    let all = only.is_empty();
+    let is_run = |name: &str| if all { !BESIDE.contains(&name) } else { only.contains(&name) };
+    for (name, purpose, step) in STEPS.iter().filter(|(name, ..)| is_run(name)) {
         println!("\n=== {name}: {purpose}");
         let step_began = now();
-        let outcome = step(root);
+        let outcome = match *name {
+            "test" if all => beside(root, *step),
+            _ => step(root),
+        };
         let took = seconds(step_began.elapsed());
         match outcome {
             Ok(()) => println!("=== {name}: done in {took}"),
@@ -79,6 +94,28 @@ pub(crate) fn run(root: &Path, only: &[&str]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Runs `step`, and this program with the steps of [`BESIDE`] meanwhile, whose output is printed
+/// when both have ended.
+fn beside(root: &Path, step: fn(&Path) -> Result<(), String>) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(program).arg("ci").args(BESIDE).current_dir(root);
+    std::thread::scope(|scope| {
+        let others = scope.spawn(move || (command.output(), command));
+        let outcome = step(root);
+        let (output, command) = others.join().expect("to run a command does not panic");
+        let output = output.map_err(|error| format!("{command:?}: {error}"))?;
+        print!("{}", String::from_utf8_lossy(&output.stdout));
+        print!("{}", String::from_utf8_lossy(&output.stderr));
+        outcome?;
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(format!("{command:?}: {}", output.status))
+        }
+    })
+}
+
 fn format(root: &Path) -> Result<(), String> {
     cargo(root, &["fmt", "--all", "--check"])
 }
@@ -90,6 +127,11 @@ fn clippy(root: &Path) -> Result<(), String> {
 fn docs(root: &Path) -> Result<(), String> {
     let mut command = command(root, &["doc", "--workspace", "--no-deps", "--quiet"]);
     finish(command.env("RUSTDOCFLAGS", "-Dwarnings"))
+}
+
+/// Builds what `cargo test` runs, so that a compiler's error ends the run before anything else does.
+fn build(root: &Path) -> Result<(), String> {
+    cargo(root, &["test", "--no-run", "--quiet"])
 }
 
 /// Runs `cargo test` as README says it, and refuses tests that did not run.
