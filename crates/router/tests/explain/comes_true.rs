@@ -17,7 +17,7 @@ use router::discard::Discard;
 use router::tool::explain::Path;
 use std::cell::RefCell;
 use std::time::Duration;
-use wire::layers;
+use wire::layers::{self, protocol};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -45,8 +45,10 @@ fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<
     let in_pieces = layers.fragment
         || layers.ether_type == layers::ETHERTYPE_IPV6
             && frame_inside.get(usize::from(layers.l3) + 6) == Some(&wire::ipv6::header::FRAGMENT);
-    // Nor are packets that wait for an answer of ARP or of neighbour discovery.
+    // Nor are packets that wait for an answer of ARP or of neighbour discovery, which may come in
+    // by an EoIP tunnel.
     let is_discovery = match layers.ether_type {
+        layers::ETHERTYPE_IPV4 => layers.protocol == protocol::GRE,
         layers::ETHERTYPE_IPV6 => {
             matches!(frame.get(usize::from(layers.l3) + 40), Some(133..=137))
         }
