@@ -155,6 +155,13 @@ impl Sides<'_> {
     fn receive<const VLANS: bool, const RULES: bool>(&self, r: &mut Router, batch: &mut Batch) {
         let n = batch.len();
         let own_mac = self.bridge.mac.to_u64();
+        let is_for_us = |frame| addresses(r.io.slab.bytes(frame)).0 == own_mac;
+        if !self.program.is_stateless()
+            && batch.as_slice().first().is_some_and(is_for_us)
+            && self.replay_untagged(r, batch)
+        {
+            return;
+        }
         // Destination and source as the hosts' table has them; zeros for the slow path.
         let mut hosts = [(0, 0); Batch::CAPACITY];
         let mut classes = [Class::default(); Batch::CAPACITY];
@@ -345,6 +352,30 @@ impl Sides<'_> {
         forward_any(r, self.now, (forwarding, passed), read.came[at], to, frame, fast)
     }
 
+    /// Replays a batch whose frames are all for the router, plain and untagged: what a port of a
+    /// LAN's bridge brings. Whether this is such a batch.
+    #[inline(never)]
+    fn replay_untagged(&self, r: &mut Router, batch: &mut Batch) -> bool {
+        let mut sources = [0; Batch::CAPACITY];
+        let Some((plain, came)) = self.read_untagged(r, batch, &mut sources) else { return false };
+        let mut passed = Passed::default();
+        // Frames of one host come in runs: to learn it once for each run gives the same.
+        let mut learnt = 0;
+        for ((plain, &source), frame) in plain.iter().zip(&sources).zip(batch.drain()) {
+            if self.from.learn && source != learnt {
+                self.learn(r, source);
+                learnt = source;
+            }
+            let left = replay::<false, UNTAGGED>(r, self.now, plain, came, frame, &mut passed);
+            if let Err(frame) = left {
+                flow::physical_in(r, self.now, self.port, frame);
+                learnt = 0;
+            }
+        }
+        passed.settle(r);
+        true
+    }
+
     /// A batch that is for the router, all of it, where flows have recipes.
     #[inline(never)]
     fn replay_all(
@@ -354,19 +385,6 @@ impl Sides<'_> {
         hosts: &mut [(u64, u64); Batch::CAPACITY],
     ) {
         let mut passed = Passed::default();
-        if let Some((plain, came)) = self.read_untagged(r, batch, hosts) {
-            for (at, frame) in batch.drain().enumerate() {
-                if self.from.learn {
-                    self.learn(r, hosts[at].1);
-                }
-                let left =
-                    replay::<false, UNTAGGED>(r, self.now, &plain[at], came, frame, &mut passed);
-                if let Err(frame) = left {
-                    flow::physical_in(r, self.now, self.port, frame);
-                }
-            }
-            return passed.settle(r);
-        }
         let mut read = Routed::new();
         let ready = self.read_routed(r, batch, hosts, u64::MAX, &mut read);
         let fast = r.bridge_fast_path() && self.program.interface(self.port).fast_rx;
@@ -393,14 +411,13 @@ impl Sides<'_> {
         read.settle(r, fast);
     }
 
-    /// Reads a batch whose frames are all plain, without tags, and learnt by this bridge: what a
-    /// port of a LAN's bridge brings.
+    /// Reads such a batch, and the hosts it is from as the table has them; `None` for others.
     #[inline(always)]
     fn read_untagged(
         &self,
         r: &Router,
         batch: &Batch,
-        hosts: &mut [(u64, u64); Batch::CAPACITY],
+        sources: &mut [u64; Batch::CAPACITY],
     ) -> Option<([Plain; Batch::CAPACITY], Came)> {
         let known = r.learnt.ingresses.find(Arrival::untagged(self.port))?;
         let learns = known.learns.filter(|learns| learns.port == self.port);
@@ -408,13 +425,23 @@ impl Sides<'_> {
             return None;
         }
         let vid = learns.map_or(0, |learns| learns.vid);
+        let own_mac = self.bridge.mac.to_u64();
         let common = Common::new(&[], UNTAGGED, known);
         let mut plain = [Plain::NONE; Batch::CAPACITY];
-        for ((plain, host), frame) in plain.iter_mut().zip(hosts).zip(batch.as_slice()) {
+        let mut last = 0;
+        for ((plain, source), frame) in plain.iter_mut().zip(sources).zip(batch.as_slice()) {
             *plain = common.read::<UNTAGGED>(&r.io.slab, frame)?;
             r.v4.connections.flows().prefetch_bucket(plain.hash);
-            host.1 = hosts::key(vid, host.1);
-            r.link.hosts[self.at.0].prefetch(host.1);
+            let mac = r.io.slab.bytes(frame).get(6..12)?.first_chunk().copied()?;
+            let mac = MacAddr(mac).to_u64();
+            *source = hosts::key(vid, mac);
+            if mac != last {
+                if mac == own_mac {
+                    return None; // a loop
+                }
+                r.link.hosts[self.at.0].prefetch(*source);
+                last = mac;
+            }
         }
         find_flows(r, &mut plain[..batch.len()]);
         Some((plain, common.came))
