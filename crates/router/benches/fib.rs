@@ -165,18 +165,18 @@ fn fib(c: &mut Criterion) {
     group.sample_size(10);
     group.throughput(Throughput::Elements(routes.len() as u64));
     group.bench_function(format!("{source} table, in order"), |b| {
-        b.iter_batched(|| routes.clone(), Fib::from_iter, BatchSize::PerIteration);
+        b.iter_batched(|| routes.clone(), <Fib>::from_iter, BatchSize::PerIteration);
     });
     let mut shuffled = routes.clone();
     for i in (1..shuffled.len()).rev() {
         shuffled.swap(i, (xorshift(&mut state) >> 11) as usize % (i + 1));
     }
     group.bench_function(format!("{source} table, shuffled"), |b| {
-        b.iter_batched(|| shuffled.clone(), Fib::from_iter, BatchSize::PerIteration);
+        b.iter_batched(|| shuffled.clone(), <Fib>::from_iter, BatchSize::PerIteration);
     });
     group.bench_function("one by one", |b| {
         b.iter_batched(
-            Fib::new,
+            <Fib>::new,
             |mut fib| {
                 for &(prefix, id) in &routes {
                     fib.insert(prefix, id);

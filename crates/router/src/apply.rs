@@ -175,6 +175,9 @@ impl Router {
     /// their order, each compiled when the one before was taken over.
     pub fn apply(&mut self, change: &mut Change, now: Moment) -> Result<(), TooManyTargets> {
         assert_eq!(change.number, self.changes + 1, "number of the change");
+        if change.program.v6.routes.are_too_many() {
+            return Err(TooManyTargets);
+        }
         if let Some(routes) = &mut change.routes {
             self.v4.routes.configure(routes)?;
         }

@@ -169,10 +169,9 @@ pub(crate) enum Event {
         dst: u32,
         decision: Decided,
     },
-    /// The same of IPv6: a place among its routes.
+    /// The same of IPv6.
     Routed6 {
         dst: u128,
-        way: Option<u32>,
     },
     /// The next hop was.
     NextHop(Near),

@@ -45,7 +45,7 @@ struct Plain6 {
     hash: u32,
     flow: FlowId,
     /// What its destination leads to.
-    leaf: Option<u32>,
+    leaf: NextHopId,
     /// Where IP saw it come in.
     by: InterfaceId,
 }
@@ -53,7 +53,7 @@ struct Plain6 {
 impl Plain6 {
     const NONE: Plain6 = {
         let tuple = FiveTuple { src: 0, dst: 0, src_port: 0, dst_port: 0, protocol: 0 };
-        Plain6 { tuple, hash: 0, flow: FlowId::NONE, leaf: None, by: InterfaceId::NONE }
+        Plain6 { tuple, hash: 0, flow: FlowId::NONE, leaf: NextHopId::NONE, by: InterfaceId::NONE }
     };
 }
 
@@ -119,10 +119,19 @@ impl Six {
     /// Looks for what was read: its route, or its flow.
     #[inline(always)]
     pub(super) fn find(&mut self, r: &Router, n: usize) {
+        if self.stateless {
+            let (mut dst, mut leaves) = ([0; Batch::CAPACITY], [NextHopId::NONE; Batch::CAPACITY]);
+            for (dst, six) in dst.iter_mut().zip(&self.plain[..n]) {
+                *dst = six.tuple.dst;
+            }
+            r.program.v6.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
+            for (six, leaf) in self.plain[..n].iter_mut().zip(leaves) {
+                six.leaf = leaf;
+            }
+            return;
+        }
         for six in self.plain[..n].iter_mut().filter(|six| six.tuple.protocol != 0) {
-            if self.stateless {
-                six.leaf = r.program.v6.routes.find(six.tuple.dst);
-            } else if let Some(flow) = r.v6.connections.flows().candidate(six.hash) {
+            if let Some(flow) = r.v6.connections.flows().candidate(six.hash) {
                 six.flow = flow;
                 r.v6.connections.flows().prefetch_flow(flow);
             }
@@ -284,7 +293,7 @@ fn is_of_hosts(r: &Router, src: u128, dst: u128) -> bool {
 /// Where the last packet went.
 #[derive(Default)]
 struct Last {
-    leaf: Option<u32>,
+    leaf: NextHopId,
     /// The destination, where the neighbour depends on it; else 0.
     dst: u128,
     neighbour: NeighbourId,
@@ -312,7 +321,7 @@ impl Forwarding6 {
         fast: bool,
     ) -> Result<(), Frame> {
         let (last, dst) = (&mut self.last, plain.tuple.dst);
-        if plain.leaf.is_none() {
+        if plain.leaf == NextHopId::NONE {
             return Err(frame);
         }
         if plain.leaf != last.leaf || (last.dst != 0 && last.dst != dst) {
@@ -345,8 +354,8 @@ impl Forwarding6 {
 }
 
 /// The neighbour behind a leaf; none if there is not just one.
-fn neighbour_behind(r: &Router, leaf: Option<u32>, dst: u128) -> Last {
-    let target = leaf.and_then(|leaf| r.program.v6.routes.target(leaf));
+fn neighbour_behind(r: &Router, leaf: NextHopId, dst: u128) -> Last {
+    let target = r.program.v6.routes.target(leaf);
     let (neighbour, dst) = match target {
         Some(&Target::Connected(interface)) => (r.v6.neighbours.find(interface, dst), dst),
         Some(Target::Gateways(ways)) if ways.len() == 1 => {

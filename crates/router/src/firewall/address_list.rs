@@ -12,6 +12,8 @@
 
 // A set of addresses of any size.
 pub mod set;
+// The same of IPv6.
+mod set6;
 
 // Entries that are not configured.
 pub(crate) mod dynamic;
@@ -20,12 +22,12 @@ pub(crate) mod dynamic;
 pub(crate) mod entries;
 
 pub use set::AddressSet;
+pub use set6::AddressSet6;
 
 use crate::firewall::menu;
-use crate::ipv6::fib::Fib;
 use crate::ipv6::firewall::ADDRESS_LIST as ADDRESS_LIST6;
 use config::{Tree, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use wire::{Ipv4Range, Ipv6Prefix};
 
 /// All lists of a configuration, by name.
@@ -35,7 +37,7 @@ pub struct AddressLists {
     sets: Vec<AddressSet>,
     by_name: HashMap<String, u32>,
     /// Those of `/ipv6 firewall address-list`, the first of them empty, too.
-    sets6: Vec<Fib>,
+    sets6: Vec<AddressSet6>,
     by_name6: HashMap<String, u32>,
 }
 
@@ -53,21 +55,21 @@ impl AddressLists {
         let mut lists = AddressLists {
             sets: vec![AddressSet::default()],
             by_name: HashMap::new(),
-            sets6: vec![Fib::default()],
+            sets6: vec![AddressSet6::default()],
             by_name6: HashMap::new(),
         };
-        let mut prefixes: HashMap<&str, BTreeMap<Ipv6Prefix, u32>> = HashMap::new();
+        let mut prefixes: HashMap<&str, Vec<Ipv6Prefix>> = HashMap::new();
         for item in tree.enabled(ADDRESS_LIST6.path) {
             if let (Some(Value::Text(list)), Some(&Value::Cidr6(address, len))) =
                 (item.get("list"), item.get("address"))
             {
                 let prefix = Ipv6Prefix::new(address.into(), len);
-                prefixes.entry(list).or_default().insert(prefix, 0);
+                prefixes.entry(list).or_default().push(prefix);
             }
         }
         for (name, prefixes) in prefixes {
             lists.by_name6.insert(name.to_string(), lists.sets6.len() as u32);
-            lists.sets6.push(Fib::of(&prefixes));
+            lists.sets6.push(prefixes.into_iter().collect());
         }
         for (name, ranges) in ranges {
             lists.by_name.insert(name.to_string(), lists.sets.len() as u32);
@@ -88,7 +90,7 @@ impl AddressLists {
 
     /// Whether a list of IPv6 has an address.
     pub(crate) fn has6(&self, list: u32, address: u128) -> bool {
-        self.sets6[list as usize].lookup(address).is_some()
+        self.sets6[list as usize].contains(address)
     }
 
     /// The addresses of a list.

@@ -96,7 +96,7 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         };
     }
     let program = r.program.clone();
-    r.tell(|| Event::Routed6 { dst, way: program.v6.routes.find(dst) });
+    r.tell(|| Event::Routed6 { dst });
     match program.v6.routes.lookup(dst) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian | Target::Multicast) => r.discard(p, Discard::MartianDestination),

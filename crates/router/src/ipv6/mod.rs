@@ -14,8 +14,6 @@
 
 // `/ipv6 address`: the router's own addresses.
 pub mod address;
-// The forwarding table: longest prefix match.
-pub mod fib;
 // `/ipv6 firewall`: who may pass.
 pub mod firewall;
 // DHCPv6: prefixes and addresses, asked for and given out.

@@ -1,4 +1,5 @@
-//! The forwarding table: which next hop an IPv4 address goes to, by longest prefix match.
+//! The forwarding table: which next hop an address goes to, by longest prefix match; of IPv4 (`Fib`)
+//! and of IPv6 (`Fib<u128>`).
 //!
 //! The last question of routing a packet and the only one that looks at the whole table. It is
 //! asked per packet (slow path) or per batch (fast path) and answers with a small number, which
@@ -22,26 +23,33 @@
 
 // Free blocks of a growing array.
 mod buddy;
-// The routes themselves, exactly.
+// The routes themselves, exactly: IPv4's in buckets.
 mod rib;
+// IPv6's in order.
+mod rib6;
 // The look-up structure.
 mod trie;
-// Its memory.
+// Addresses of either family, bit by bit.
+mod word;
+// The trie's memory.
 mod words;
 
 // Prefix lists as text, one prefix a line.
 pub mod list;
 // Made-up tables as large and as uneven as the real one.
 pub mod synthetic;
+// The same of IPv6.
+pub mod synthetic6;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests6;
 
-use rib::{DIRECT_BITS, Rib, slot};
 use trie::Trie;
-use wire::Ipv4Prefix;
+use word::Rib;
 
-pub use rib::Iter;
+pub use word::Word;
 
 /// A number that stands for a next hop: a place in the routing facility's next-hop table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,12 +60,12 @@ impl NextHopId {
     pub const NONE: NextHopId = NextHopId(0);
 }
 
-/// An IPv4 forwarding table. See the [module](self).
+/// A forwarding table of a family. See the [module](self).
 ///
 /// ```
 /// use router::ip::fib::{Fib, NextHopId};
 ///
-/// let mut fib = Fib::new();
+/// let mut fib: Fib = Fib::new();
 /// fib.insert("10.0.0.0/8".parse()?, NextHopId(1));
 /// fib.insert("10.1.0.0/16".parse()?, NextHopId(2));
 /// assert_eq!(fib.lookup(0x0a01_0203), NextHopId(2)); // 10.1.2.3
@@ -66,20 +74,20 @@ impl NextHopId {
 /// # Ok::<(), wire::prefix::BadPrefix>(())
 /// ```
 #[derive(Clone)]
-pub struct Fib {
-    trie: Trie,
-    rib: Rib,
+pub struct Fib<W: Word = u32> {
+    trie: Trie<W>,
+    rib: W::Rib,
 }
 
-impl Fib {
-    /// A table without routes. It takes 4 MiB of address space, most of it untouched.
-    pub fn new() -> Fib {
-        Fib { trie: Trie::new(), rib: Rib::new() }
+impl<W: Word> Fib<W> {
+    /// A table without routes. IPv4's takes 4 MiB of address space, most of it untouched.
+    pub fn new() -> Fib<W> {
+        Fib { trie: Trie::new(), rib: W::Rib::new() }
     }
 
     /// The next hop of the longest prefix that holds `dst`; [`NextHopId::NONE`] if none does.
     #[inline]
-    pub fn lookup(&self, dst: u32) -> NextHopId {
+    pub fn lookup(&self, dst: W) -> NextHopId {
         self.trie.lookup(dst)
     }
 
@@ -89,13 +97,13 @@ impl Fib {
     /// # Panics
     /// If the lengths differ.
     #[inline]
-    pub fn lookup_batch(&self, dst: &[u32], out: &mut [NextHopId]) {
+    pub fn lookup_batch(&self, dst: &[W], out: &mut [NextHopId]) {
         assert!(dst.len() == out.len(), "{} addresses, {} answers", dst.len(), out.len());
         self.trie.lookup_batch(dst, out);
     }
 
     /// Sets the route to a prefix and returns the one it replaces. [`NextHopId::NONE`] removes.
-    pub fn insert(&mut self, prefix: Ipv4Prefix, id: NextHopId) -> Option<NextHopId> {
+    pub fn insert(&mut self, prefix: W::Prefix, id: NextHopId) -> Option<NextHopId> {
         let old = self.rib.set(prefix, id);
         if old != id {
             self.refresh(prefix);
@@ -104,27 +112,27 @@ impl Fib {
     }
 
     /// Takes the route to exactly this prefix away and returns it.
-    pub fn remove(&mut self, prefix: Ipv4Prefix) -> Option<NextHopId> {
+    pub fn remove(&mut self, prefix: W::Prefix) -> Option<NextHopId> {
         self.insert(prefix, NextHopId::NONE)
     }
 
     /// The next hop of exactly this prefix.
-    pub fn get(&self, prefix: Ipv4Prefix) -> Option<NextHopId> {
+    pub fn get(&self, prefix: W::Prefix) -> Option<NextHopId> {
         self.rib.get(prefix)
     }
 
     /// The longest prefix that holds `addr`, and its next hop. From the routes, not from the
     /// look-up structure: for people and for tests, not for packets.
-    pub fn covering(&self, addr: u32) -> Option<(Ipv4Prefix, NextHopId)> {
+    pub fn covering(&self, addr: W) -> Option<(W::Prefix, NextHopId)> {
         let of_len = |len| {
-            let prefix = Ipv4Prefix::new(addr, len);
+            let prefix = addr.prefix(len);
             self.rib.get(prefix).map(|id| (prefix, id))
         };
-        (0..=32).rev().find_map(of_len)
+        (0..=W::BITS).rev().find_map(of_len)
     }
 
     /// All routes in address order, a prefix before those inside it.
-    pub fn iter(&self) -> Iter<'_> {
+    pub fn iter(&self) -> <W::Rib as Rib<W>>::Iter<'_> {
         self.rib.iter()
     }
 
@@ -149,86 +157,73 @@ impl Fib {
     }
 
     /// Makes the trie agree with the routes again after a change to `prefix`.
-    fn refresh(&mut self, prefix: Ipv4Prefix) {
-        let first = slot(prefix.bits());
-        match prefix.len() {
-            0 => self.trie.default = self.rib.get(prefix).unwrap_or(NextHopId::NONE),
-            1..=DIRECT_BITS => {
-                for slot in first..=slot(prefix.last()) {
-                    let (base, len) = self.rib.base(slot);
-                    // Where a longer one covers, nothing has changed.
-                    if len <= prefix.len() {
-                        self.trie.set(slot, base, self.rib.long(slot));
-                    }
+    fn refresh(&mut self, prefix: W::Prefix) {
+        let (bits, len) = W::first(prefix);
+        if len == 0 {
+            self.trie.default = self.rib.get(prefix).unwrap_or(NextHopId::NONE);
+        } else if W::is_short(prefix) {
+            for slot in W::slots(prefix) {
+                let (base, longest) = self.rib.base(slot);
+                // Where a longer one covers, nothing has changed.
+                if longest <= len {
+                    self.trie.set(slot, base, self.rib.long(slot));
                 }
             }
-            _ => self.trie.update(self.rib.base(first).0, self.rib.long(first), prefix),
+        } else {
+            let slot = bits.slot();
+            self.trie.update(self.rib.base(slot).0, self.rib.long(slot), prefix);
         }
     }
 }
 
-impl Extend<(Ipv4Prefix, NextHopId)> for Fib {
-    /// Makes many changes, each /18 rebuilt once: the way to load a table. Of several changes to a
+impl<W: Word> Extend<(W::Prefix, NextHopId)> for Fib<W> {
+    /// Makes many changes, each slot rebuilt once: the way to load a table. Of several changes to a
     /// prefix the last counts; [`NextHopId::NONE`] takes a route away.
-    fn extend<I: IntoIterator<Item = (Ipv4Prefix, NextHopId)>>(&mut self, changes: I) {
+    fn extend<I: IntoIterator<Item = (W::Prefix, NextHopId)>>(&mut self, changes: I) {
         let mut changes: Vec<_> = changes.into_iter().collect();
         // Stable, and little work for a list that is in order already.
         changes.sort_by_key(|(prefix, _)| *prefix);
         changes.reverse();
         changes.dedup_by_key(|(prefix, _)| *prefix); // keeps the first: the last that was said
         changes.reverse();
-        let mut dirty = vec![0u64; rib::SLOTS / 64];
-        let mut rest = &changes[..];
-        while let Some(&(prefix, id)) = rest.first() {
-            let at = slot(prefix.bits());
-            if prefix.len() <= DIRECT_BITS {
-                rest = &rest[1..];
-                if self.rib.set(prefix, id) == id {
-                    continue;
-                }
-                if prefix.len() == 0 {
-                    self.trie.default = id;
-                } else {
-                    mark(&mut dirty, at, slot(prefix.last()));
-                }
-            } else {
-                let here = |(prefix, _): &&(Ipv4Prefix, _)| slot(prefix.bits()) == at;
-                let n = rest.iter().take_while(here).count();
-                self.rib.merge_long(at, &rest[..n]);
-                rest = &rest[n..];
-                mark(&mut dirty, at, at);
+        let mut dirty = vec![0u64; W::SLOTS.div_ceil(64)];
+        self.rib.merge(&changes, |prefix| {
+            if W::first(prefix).1 > 0 {
+                let slots = W::slots(prefix);
+                mark(&mut dirty, *slots.start(), *slots.end());
             }
-        }
-        for slot in marked(&dirty) {
+        });
+        self.trie.default = self.rib.get(W::default().prefix(0)).unwrap_or(NextHopId::NONE);
+        for slot in marked(&dirty).take_while(|&slot| slot < W::SLOTS) {
             self.trie.set(slot, self.rib.base(slot).0, self.rib.long(slot));
         }
     }
 }
 
-impl FromIterator<(Ipv4Prefix, NextHopId)> for Fib {
-    fn from_iter<I: IntoIterator<Item = (Ipv4Prefix, NextHopId)>>(routes: I) -> Fib {
+impl<W: Word> FromIterator<(W::Prefix, NextHopId)> for Fib<W> {
+    fn from_iter<I: IntoIterator<Item = (W::Prefix, NextHopId)>>(routes: I) -> Fib<W> {
         let mut fib = Fib::new();
         fib.extend(routes);
         fib
     }
 }
 
-impl<'a> IntoIterator for &'a Fib {
-    type Item = (Ipv4Prefix, NextHopId);
-    type IntoIter = Iter<'a>;
+impl<'a, W: Word> IntoIterator for &'a Fib<W> {
+    type Item = (W::Prefix, NextHopId);
+    type IntoIter = <W::Rib as Rib<W>>::Iter<'a>;
 
-    fn into_iter(self) -> Iter<'a> {
+    fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-impl Default for Fib {
-    fn default() -> Fib {
+impl<W: Word> Default for Fib<W> {
+    fn default() -> Fib<W> {
         Fib::new()
     }
 }
 
-impl std::fmt::Debug for Fib {
+impl<W: Word> std::fmt::Debug for Fib<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }

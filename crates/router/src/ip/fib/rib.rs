@@ -1,4 +1,4 @@
-//! The routes themselves, exactly: what the trie is built from, and what can be listed.
+//! The routes of IPv4, exactly: what the trie is built from, and what can be listed.
 //!
 //! A route is a prefix and a next-hop id, nothing else: which of several routes to a prefix is the
 //! active one (distance, scope, gateway reachable) has been decided before.
@@ -14,16 +14,17 @@
 
 use super::NextHopId;
 use super::buddy::Buddy;
+use super::word::{ROOT_DEPTH, Rib, Route, Word};
 use wire::Ipv4Prefix;
 
 /// Bits of an address that the direct table resolves; prefixes up to this length are "short".
-pub(super) const DIRECT_BITS: u8 = 18;
+const DIRECT_BITS: u8 = ROOT_DEPTH as u8;
 /// Entries of the direct table.
-pub(super) const SLOTS: usize = 1 << DIRECT_BITS;
+const SLOTS: usize = 1 << DIRECT_BITS;
 /// Address bits below the direct table's.
 const LOW_BITS: u32 = 32 - DIRECT_BITS as u32;
 /// The same as a mask.
-pub(super) const LOW_MASK: u32 = (1 << LOW_BITS) - 1;
+const LOW_MASK: u32 = (1 << LOW_BITS) - 1;
 
 /// A route longer than /18, without the /18 it lies in.
 ///
@@ -32,7 +33,7 @@ pub(super) const LOW_MASK: u32 = (1 << LOW_BITS) - 1;
 ///   0 |  bits 1 0 0 0   |  next hop  |      the lowest set bit of the place marks the length
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Long(u32);
+pub struct Long(u32);
 
 impl Long {
     fn new(prefix: Ipv4Prefix, id: NextHopId) -> Long {
@@ -41,31 +42,14 @@ impl Long {
     }
 
     #[inline]
-    pub(super) fn id(self) -> NextHopId {
-        NextHopId(self.0 as u16)
-    }
-
-    #[inline]
     fn place(self) -> u32 {
         self.0 >> 16
     }
 
-    /// 19 to 32.
-    #[inline]
-    pub(super) fn len(self) -> u32 {
-        32 - self.place().trailing_zeros()
-    }
-
-    /// The low 14 bits of the prefix's first address.
-    #[inline]
-    pub(super) fn low(self) -> u32 {
-        (self.place() & (self.place() - 1)) >> 1
-    }
-
     /// Address order, a prefix before those inside it.
     #[inline]
-    pub(super) fn order(self) -> u32 {
-        order(self.low(), self.len())
+    fn order(self) -> u32 {
+        self.low() << 6 | self.len()
     }
 
     fn prefix(self, slot: usize) -> Ipv4Prefix {
@@ -73,14 +57,33 @@ impl Long {
     }
 }
 
+impl Route<u32> for Long {
+    /// The low 14 bits of the prefix's first address.
+    #[inline]
+    fn low(self) -> u32 {
+        (self.place() & (self.place() - 1)) >> 1
+    }
+
+    /// 19 to 32.
+    #[inline]
+    fn len(self) -> u32 {
+        32 - self.place().trailing_zeros()
+    }
+
+    #[inline]
+    fn id(self) -> NextHopId {
+        NextHopId(self.0 as u16)
+    }
+}
+
 /// Every route, by prefix.
 #[derive(Clone)]
-pub(super) struct Rib {
+pub struct Rib4 {
     short: Box<[NextHopId]>,
     /// Where each /18's routes begin in `store`, in units of two; [`EMPTY`] for none.
     bucket: Box<[u32]>,
-    /// Buckets: the number of routes, then the routes.
-    store: Vec<u32>,
+    /// Buckets: the number of routes in place of one, then the routes.
+    store: Vec<Long>,
     buddy: Buddy,
     len: usize,
 }
@@ -88,40 +91,39 @@ pub(super) struct Rib {
 /// No route longer than /18.
 const EMPTY: u32 = 0;
 
-impl Rib {
-    pub(super) fn new() -> Rib {
+impl Rib<u32> for Rib4 {
+    type Route = Long;
+    type Iter<'a> = Iter4<'a>;
+
+    fn new() -> Rib4 {
         let mut buddy = Buddy::new();
         let nothing = buddy.alloc(1);
         debug_assert_eq!(nothing, EMPTY, "the first unit stands for every empty bucket");
-        Rib {
+        Rib4 {
             short: vec![NextHopId::NONE; 2 * SLOTS].into(),
             bucket: vec![EMPTY; SLOTS].into(),
-            store: vec![0; 2],
+            store: vec![Long(0); 2],
             buddy,
             len: 0,
         }
     }
 
-    /// How many routes there are.
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.len
     }
 
-    /// The next hop of exactly this prefix.
-    pub(super) fn get(&self, prefix: Ipv4Prefix) -> Option<NextHopId> {
+    fn get(&self, prefix: Ipv4Prefix) -> Option<NextHopId> {
         let id = if prefix.len() <= DIRECT_BITS {
             self.short[short_index(prefix)]
         } else {
-            let routes = self.long(slot(prefix.bits()));
+            let routes = self.long(prefix.bits().slot());
             let at = find(routes, Long::new(prefix, NextHopId::NONE)).ok()?;
-            Long(routes[at]).id()
+            routes[at].id()
         };
         (id != NextHopId::NONE).then_some(id)
     }
 
-    /// Sets the next hop of a prefix, [`NextHopId::NONE`] to take the route away; returns what it
-    /// was.
-    pub(super) fn set(&mut self, prefix: Ipv4Prefix, id: NextHopId) -> NextHopId {
+    fn set(&mut self, prefix: Ipv4Prefix, id: NextHopId) -> NextHopId {
         let old = if prefix.len() <= DIRECT_BITS {
             std::mem::replace(&mut self.short[short_index(prefix)], id)
         } else {
@@ -132,25 +134,74 @@ impl Rib {
         old
     }
 
+    fn merge(&mut self, changes: &[(Ipv4Prefix, NextHopId)], mut changed: impl FnMut(Ipv4Prefix)) {
+        let mut rest = changes;
+        while let Some(&(prefix, id)) = rest.first() {
+            let mut n = 1;
+            if prefix.len() <= DIRECT_BITS {
+                if self.set(prefix, id) != id {
+                    changed(prefix);
+                }
+            } else {
+                let at = prefix.bits().slot();
+                let here = |(prefix, _): &&(Ipv4Prefix, _)| prefix.bits().slot() == at;
+                n = rest.iter().take_while(here).count();
+                self.merge_long(at, &rest[..n]);
+                changed(prefix);
+            }
+            rest = &rest[n..];
+        }
+    }
+
+    #[inline]
+    fn long(&self, slot: usize) -> &[Long] {
+        let start = self.start(slot);
+        let n = self.store[start].0 as usize;
+        &self.store[start + 1..start + 1 + n]
+    }
+
+    fn base(&self, slot: usize) -> (NextHopId, u8) {
+        let mut at = SLOTS + slot;
+        let mut len = DIRECT_BITS;
+        while len > 0 && self.short[at] == NextHopId::NONE {
+            at >>= 1;
+            len -= 1;
+        }
+        if len == 0 { (NextHopId::NONE, 0) } else { (self.short[at], len) }
+    }
+
+    fn iter(&self) -> Iter4<'_> {
+        Iter4 { rib: self, at: 1, long: 0, done: false }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.short)
+            + size_of_val(&*self.bucket)
+            + self.store.capacity() * size_of::<Long>()
+            + self.buddy.bytes()
+    }
+}
+
+impl Rib4 {
     fn set_long(&mut self, prefix: Ipv4Prefix, id: NextHopId) -> NextHopId {
-        let slot = slot(prefix.bits());
+        let slot = prefix.bits().slot();
         let route = Long::new(prefix, id);
         let start = self.start(slot);
-        let n = self.store[start] as usize;
+        let n = self.store[start].0 as usize;
         let first = start + 1;
         match find(self.long(slot), route) {
             Ok(at) if id == NextHopId::NONE => {
-                let old = Long(self.store[first + at]).id();
+                let old = self.store[first + at].id();
                 self.store.copy_within(first + at + 1..first + n, first + at);
                 self.resize(slot, n - 1);
                 old
             }
-            Ok(at) => Long(std::mem::replace(&mut self.store[first + at], route.0)).id(),
+            Ok(at) => std::mem::replace(&mut self.store[first + at], route).id(),
             Err(_) if id == NextHopId::NONE => NextHopId::NONE,
             Err(at) => {
                 let first = self.resize(slot, n + 1) + 1;
                 self.store.copy_within(first + at..first + n, first + at + 1);
-                self.store[first + at] = route.0;
+                self.store[first + at] = route;
                 NextHopId::NONE
             }
         }
@@ -158,7 +209,7 @@ impl Rib {
 
     /// Merges changes to one /18 into it, in one go: `changes` in order, each prefix longer than
     /// /18, inside the /18 and there once; [`NextHopId::NONE`] takes a route away.
-    pub(super) fn merge_long(&mut self, slot: usize, changes: &[(Ipv4Prefix, NextHopId)]) {
+    fn merge_long(&mut self, slot: usize, changes: &[(Ipv4Prefix, NextHopId)]) {
         let mut merged = Vec::new();
         let old = self.long(slot);
         let mut kept = 0;
@@ -167,9 +218,10 @@ impl Rib {
             let until = kept + find(&old[kept..], route).unwrap_or_else(|at| at);
             merged.extend_from_slice(&old[kept..until]);
             // The old route to the same prefix gives way.
-            kept = until + usize::from(old.get(until).is_some_and(|&o| same(o, route)));
+            kept =
+                until + usize::from(old.get(until).is_some_and(|old| old.place() == route.place()));
             if id != NextHopId::NONE {
-                merged.push(route.0);
+                merged.push(route);
             }
         }
         merged.extend_from_slice(&old[kept..]);
@@ -182,7 +234,7 @@ impl Rib {
     /// the store it now begins.
     fn resize(&mut self, slot: usize, n: usize) -> usize {
         let old = self.start(slot);
-        let held = self.store[old] as usize;
+        let held = self.store[old].0 as usize;
         let (before, after) = (units(held), units(n));
         if after < before {
             let tail = (old / 2) as u32 + after;
@@ -201,7 +253,7 @@ impl Rib {
             return 0;
         }
         let start = self.start(slot);
-        self.store[start] = n as u32;
+        self.store[start] = Long(n as u32);
         start
     }
 
@@ -212,57 +264,12 @@ impl Rib {
             let step = (len - self.store.len()).max(self.store.len() / 8);
             self.store.reserve_exact(step);
         }
-        self.store.resize(len.max(self.store.len()), 0);
+        self.store.resize(len.max(self.store.len()), Long(0));
     }
 
     fn start(&self, slot: usize) -> usize {
         self.bucket[slot] as usize * 2
     }
-
-    /// The routes longer than /18 in a /18, in order.
-    #[inline]
-    pub(super) fn long(&self, slot: usize) -> &[u32] {
-        let start = self.start(slot);
-        let n = self.store[start] as usize;
-        &self.store[start + 1..start + 1 + n]
-    }
-
-    /// The longest short route that covers a /18: its next hop and length; the default route does
-    /// not count (the trie keeps it apart).
-    pub(super) fn base(&self, slot: usize) -> (NextHopId, u8) {
-        let mut at = SLOTS + slot;
-        let mut len = DIRECT_BITS;
-        while len > 0 && self.short[at] == NextHopId::NONE {
-            at >>= 1;
-            len -= 1;
-        }
-        if len == 0 { (NextHopId::NONE, 0) } else { (self.short[at], len) }
-    }
-
-    /// All routes in address order, a prefix before those inside it.
-    pub(super) fn iter(&self) -> Iter<'_> {
-        Iter { rib: self, at: 1, long: 0, done: false }
-    }
-
-    /// Bytes allocated.
-    pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.short)
-            + size_of_val(&*self.bucket)
-            + self.store.capacity() * size_of::<u32>()
-            + self.buddy.bytes()
-    }
-}
-
-/// Sorts as [`Long::order`] says.
-#[inline]
-pub(super) fn order(low: u32, len: u32) -> u32 {
-    low << 6 | len
-}
-
-/// The /18 of an address.
-#[inline]
-pub(super) fn slot(addr: u32) -> usize {
-    (addr >> LOW_BITS) as usize
 }
 
 fn short_index(prefix: Ipv4Prefix) -> usize {
@@ -275,24 +282,14 @@ fn units(n: usize) -> u32 {
     if n == 0 { 0 } else { (1 + n).div_ceil(2) as u32 }
 }
 
-fn find(routes: &[u32], route: Long) -> Result<usize, usize> {
-    routes.binary_search_by_key(&route.order(), |&r| Long(r).order())
-}
-
-fn same(a: u32, b: Long) -> bool {
-    Long(a).place() == b.place()
-}
-
-/// The entries of [`Rib::long`], as routes.
-#[inline]
-pub(super) fn as_long(entry: u32) -> Long {
-    Long(entry)
+fn find(routes: &[Long], route: Long) -> Result<usize, usize> {
+    routes.binary_search_by_key(&route.order(), |route| route.order())
 }
 
 /// All routes in address order, a prefix before those inside it.
 #[derive(Clone)]
-pub struct Iter<'a> {
-    rib: &'a Rib,
+pub struct Iter4<'a> {
+    rib: &'a Rib4,
     /// The node of the short tree to visit, in pre-order.
     at: usize,
     /// Where in the /18's bucket, plus one; 0 while the short route itself is to be visited.
@@ -300,7 +297,7 @@ pub struct Iter<'a> {
     done: bool,
 }
 
-impl Iterator for Iter<'_> {
+impl Iterator for Iter4<'_> {
     type Item = (Ipv4Prefix, NextHopId);
 
     fn next(&mut self) -> Option<(Ipv4Prefix, NextHopId)> {
@@ -316,9 +313,9 @@ impl Iterator for Iter<'_> {
             }
             if len == DIRECT_BITS {
                 let slot = self.at - SLOTS;
-                if let Some(&entry) = self.rib.long(slot).get(self.long - 1) {
+                if let Some(&route) = self.rib.long(slot).get(self.long - 1) {
                     self.long += 1;
-                    return Some((Long(entry).prefix(slot), Long(entry).id()));
+                    return Some((route.prefix(slot), route.id()));
                 }
             }
             self.long = 0;

@@ -3,6 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use wire::Ipv4Prefix;
 
 /// Longest match the slow way.
 #[derive(Default)]
@@ -221,7 +222,7 @@ fn churn_keeps_memory_bounded() {
 #[test]
 fn what_is_taken_out_comes_back() {
     let table = synthetic::routes(20_000, 50, 12);
-    let mut fib = Fib::new();
+    let mut fib: Fib = Fib::new();
     fib.extend(table.iter().copied());
     let once = fib.bytes_with_routes();
     for _ in 0..5 {

@@ -1,4 +1,5 @@
-//! The look-up structure: a direct table of 18 address bits, then nodes of 6 bits.
+//! The look-up structure: a direct table of 18 address bits, then nodes of 6 bits. One for both
+//! families; `word` says how they take an address apart.
 //!
 //! After Asai and Ohara, "Poptrie" (SIGCOMM 2015), with one change that saves a cache miss: a
 //! node's leaves stand right behind its bitmap, in the same cache line for up to 28 of them,
@@ -33,15 +34,9 @@
 
 use super::NextHopId;
 use super::buddy::Buddy;
-use super::rib::{LOW_MASK, SLOTS, as_long, order, slot};
+use super::word::{Route, STRIDE, Word};
 use super::words::Words;
 use port::prefetch;
-use wire::Ipv4Prefix;
-
-/// Address bits a node resolves.
-const STRIDE: u32 = 6;
-/// Address bits resolved before the first node.
-const ROOT_DEPTH: u32 = 18;
 
 /// Addresses whose look-ups overlap.
 const AT_ONCE: usize = 64;
@@ -73,60 +68,61 @@ impl Entry {
 
 /// Next hops by longest matching prefix.
 #[derive(Clone)]
-pub(super) struct Trie {
-    direct: Box<[Entry; SLOTS]>,
+pub(super) struct Trie<W: Word> {
+    /// [`Entry`]s.
+    direct: Box<W::Direct>,
     words: Words,
     buddy: Buddy,
-    /// The next hop of 0.0.0.0/0.
+    /// The next hop of 0.0.0.0/0 or ::/0.
     pub(super) default: NextHopId,
 }
 
-impl Trie {
-    pub(super) fn new() -> Trie {
-        let direct = vec![Entry::leaf(NextHopId::NONE); SLOTS].into_boxed_slice();
-        let Ok(direct) = direct.try_into() else { unreachable!("made with SLOTS entries") };
+impl<W: Word> Trie<W> {
+    pub(super) fn new() -> Trie<W> {
         // Some are always there: looking up a leaf reads word 0 for nothing, and without branch.
         let words = Words::new(16);
-        Trie { direct, words, buddy: Buddy::new(), default: NextHopId::NONE }
+        Trie { direct: W::direct(), words, buddy: Buddy::new(), default: NextHopId::NONE }
     }
 
     /// The next hop for an address.
     #[inline]
-    pub(super) fn lookup(&self, dst: u32) -> NextHopId {
+    pub(super) fn lookup(&self, dst: W) -> NextHopId {
         let words = self.words.as_slice();
-        let (mut entry, mut rest) = (self.direct[slot(dst)], dst);
+        let (mut entry, mut rest) = (self.entry(dst.slot()), dst.rest());
         while entry.kind() == WIDE {
-            entry = wide(words, entry.word(), index(rest, ROOT_DEPTH));
-            rest <<= STRIDE;
+            entry = wide(words, entry.word(), W::next(rest));
+            rest = W::shift(rest);
         }
         self.settle(words, entry, rest)
     }
 
     /// The next hops of any number of addresses, 64 at a time, so that the cache misses of each
     /// stage overlap.
-    pub(super) fn lookup_batch(&self, dst: &[u32], out: &mut [NextHopId]) {
+    pub(super) fn lookup_batch(&self, dst: &[W], out: &mut [NextHopId]) {
         let words = self.words.as_slice();
         for (dst, out) in dst.chunks(AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
             for &dst in dst {
-                prefetch::element(&self.direct[..], slot(dst));
+                prefetch::element(W::Direct::as_ref(&self.direct), dst.slot());
             }
             let mut entries = [Entry(0); AT_ONCE];
             let mut any = 0;
             for (entry, &dst) in entries.iter_mut().zip(dst) {
-                *entry = self.direct[slot(dst)];
+                *entry = self.entry(dst.slot());
                 any |= entry.0;
                 prefetch::element(words, entry.word());
             }
             if Entry(any).kind() & WIDE != 0 {
-                let mut rest = [0; AT_ONCE];
-                rest[..dst.len()].copy_from_slice(dst);
+                let mut rest = [W::default(); AT_ONCE];
+                for (rest, &dst) in rest.iter_mut().zip(dst) {
+                    *rest = dst.rest();
+                }
                 descend(words, &mut entries[..dst.len()], &mut rest);
                 for ((out, &entry), &rest) in out.iter_mut().zip(&entries).zip(&rest) {
                     *out = self.settle(words, entry, rest);
                 }
             } else {
                 for ((out, &entry), &dst) in out.iter_mut().zip(&entries).zip(dst) {
-                    *out = self.settle(words, entry, dst);
+                    *out = self.settle(words, entry, dst.rest());
                 }
             }
         }
@@ -134,49 +130,62 @@ impl Trie {
 
     /// The last step: a leaf, or the leaf of a narrow node.
     #[inline(always)]
-    fn settle(&self, words: &[u64], entry: Entry, rest: u32) -> NextHopId {
+    fn settle(&self, words: &[u64], entry: Entry, rest: W) -> NextHopId {
         // Which of the two is a coin toss for the branch predictor, so both are done and one is
         // kept: `mask` is all ones for a node.
         let mask = (entry.kind() & NARROW).wrapping_neg();
-        let found = narrow(words, entry.word() & mask as usize, index(rest, ROOT_DEPTH));
+        let found = narrow(words, entry.word() & mask as usize, W::next(rest));
         let id = NextHopId((u32::from(found.0) & mask | entry.0 & !mask) as u16);
         if id == NextHopId::NONE { self.default } else { id }
     }
 
+    #[inline(always)]
+    fn entry(&self, slot: usize) -> Entry {
+        Entry(W::Direct::as_ref(&self.direct)[slot])
+    }
+
     /// Rebuilds what lies below one direct entry: `base` is the next hop of the longest short
     /// prefix over it, `routes` are the longer ones, in order.
-    pub(super) fn set(&mut self, slot: usize, base: NextHopId, routes: &[u32]) {
-        let old = self.direct[slot];
-        self.direct[slot] = self.build(ROOT_DEPTH, Entry::leaf(base), routes);
+    pub(super) fn set<R: Route<W>>(&mut self, slot: usize, base: NextHopId, routes: &[R]) {
+        let old = self.entry(slot);
+        let new = self.build(W::depth(slot), Entry::leaf(base), routes);
+        self.direct.as_mut().as_mut()[slot] = new.0;
         self.release(old);
     }
 
-    /// The same after a change of the one route `changed`, longer than /18: only the node that
-    /// sees it is built anew, which is worth it where a /18 is full of host routes.
-    pub(super) fn update(&mut self, base: NextHopId, routes: &[u32], changed: Ipv4Prefix) {
-        let slot = slot(changed.bits());
-        let old = self.direct[slot];
-        self.direct[slot] = self.rebuild(old, ROOT_DEPTH, Entry::leaf(base), routes, changed);
+    /// The same after a change of the one route `changed`, which is among `routes` if it is there still:
+    /// only the node that sees it is built anew, which is worth it where a slot is full of host routes.
+    pub(super) fn update<R: Route<W>>(
+        &mut self,
+        base: NextHopId,
+        routes: &[R],
+        changed: W::Prefix,
+    ) {
+        let changed = W::first(changed);
+        let slot = changed.0.slot();
+        let old = self.entry(slot);
+        let new = self.rebuild(old, W::depth(slot), Entry::leaf(base), routes, changed);
+        self.direct.as_mut().as_mut()[slot] = new.0;
     }
 
     /// Replaces `old`, at `depth`, by what `routes` now say.
-    fn rebuild(
+    fn rebuild<R: Route<W>>(
         &mut self,
         old: Entry,
         depth: u32,
         base: Entry,
-        routes: &[u32],
-        changed: Ipv4Prefix,
+        routes: &[R],
+        changed: (W, u8),
     ) -> Entry {
         let below = depth + STRIDE;
-        if old.kind() == WIDE && u32::from(changed.len()) > below {
-            let (node, at) = (old.word(), index(changed.bits(), depth));
+        if old.kind() == WIDE && u32::from(changed.1) > below {
+            let (node, at) = (old.word(), changed.0.bits_at(depth));
             let bitmap = self.words.as_slice()[node];
             let place = runs_up_to(bitmap, at) as usize + 1;
             let child = wide_leaf(self.words.as_slice(), node, place);
             // A node is never part of a run, so the place is this entry's alone.
             if child.kind() != 0 {
-                let (over, inside) = beneath(routes, changed.bits(), below);
+                let (over, inside) = beneath(routes, changed.0, below);
                 let child = self.rebuild(child, below, over.unwrap_or(base), inside, changed);
                 let word = &mut self.words.as_mut_slice()[node + place / 2];
                 let shift = place % 2 * 32;
@@ -191,12 +200,12 @@ impl Trie {
         new
     }
 
-    fn build(&mut self, depth: u32, base: Entry, routes: &[u32]) -> Entry {
+    fn build<R: Route<W>>(&mut self, depth: u32, base: Entry, routes: &[R]) -> Entry {
         let mut entries = [base; 64];
         let mut i = 0;
         while i < routes.len() {
-            let route = as_long(routes[i]);
-            let at = index(route.low(), depth) as usize;
+            let route = routes[i];
+            let at = route.low().bits_at(depth) as usize;
             if route.len() <= depth + STRIDE {
                 // Those inside it come later and paint over.
                 let n = 1 << (depth + STRIDE - route.len());
@@ -204,7 +213,7 @@ impl Trie {
                 i += 1;
             } else {
                 // What is longer than this node sees, and in the same entry, stands together.
-                let here = |&&r: &&u32| index(as_long(r).low(), depth) as usize == at;
+                let here = |route: &&R| route.low().bits_at(depth) as usize == at;
                 let end = i + routes[i..].iter().take_while(here).count();
                 entries[at] = self.build(depth + STRIDE, entries[at], &routes[i..end]);
                 i = end;
@@ -272,7 +281,7 @@ impl Trie {
 
     /// Bytes allocated.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.direct) + self.words.bytes() + self.buddy.bytes()
+        W::SLOTS * size_of::<Entry>() + self.words.bytes() + self.buddy.bytes()
     }
 }
 
@@ -280,14 +289,14 @@ impl Trie {
 /// bits used up are shifted out of `rest`, so that at every depth the next ones stand in the
 /// same place.
 #[inline(never)]
-fn descend(words: &[u64], entries: &mut [Entry], rest: &mut [u32; AT_ONCE]) {
+fn descend<W: Word>(words: &[u64], entries: &mut [Entry], rest: &mut [W; AT_ONCE]) {
     let mut any = WIDE;
     while any & WIDE != 0 {
         any = 0;
         for (entry, rest) in entries.iter_mut().zip(&mut *rest) {
             if entry.kind() == WIDE {
-                *entry = wide(words, entry.word(), index(*rest, ROOT_DEPTH));
-                *rest <<= STRIDE;
+                *entry = wide(words, entry.word(), W::next(*rest));
+                *rest = W::shift(*rest);
                 any |= entry.kind();
                 prefetch::element(words, entry.word());
             }
@@ -315,22 +324,17 @@ fn wide_leaf(words: &[u64], node: usize, place: usize) -> Entry {
 
 /// Of the `routes` of a node, what the entry of `addr` is made from, whose own length is `len`:
 /// the longest that covers it whole, if any, and those inside it.
-fn beneath(routes: &[u32], addr: u32, len: u32) -> (Option<Entry>, &[u32]) {
-    let low = |len: u32| Ipv4Prefix::new(addr, len as u8).bits() & LOW_MASK;
-    let before = |order| routes.partition_point(|&r| as_long(r).order() < order);
-    let inside = before(order(low(len), len + 1))..before(order(low(len) + (1 << (32 - len)), 0));
+fn beneath<W: Word, R: Route<W>>(routes: &[R], addr: W, len: u32) -> (Option<Entry>, &[R]) {
+    let network = |len: u32| addr.prefix(len as u8);
+    let low = |len: u32| W::first(network(len)).0.low();
+    let before = |low, len| routes.partition_point(|r| (r.low(), r.len()) < (low, len));
+    let last = W::last(network(len)).low();
+    let inside = before(low(len), len + 1)..routes.partition_point(|r| r.low() <= last);
     let covers = |len| {
-        let route = as_long(*routes.get(before(order(low(len), len)))?);
-        (route.order() == order(low(len), len)).then(|| Entry::leaf(route.id()))
+        let route = routes.get(before(low(len), len))?;
+        ((route.low(), route.len()) == (low(len), len)).then(|| Entry::leaf(route.id()))
     };
     ((len - STRIDE + 1..=len).rev().find_map(covers), &routes[inside])
-}
-
-/// The six address bits a node at `depth` resolves. At depth 30 only two are left: they count as
-/// the upper two of six, so that all nodes are alike.
-#[inline]
-fn index(addr: u32, depth: u32) -> u32 {
-    (addr << depth) >> (32 - STRIDE)
 }
 
 /// How many runs begin at or before an entry: at least 1, for the first begins at 0.

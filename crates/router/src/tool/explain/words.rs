@@ -123,11 +123,10 @@ impl<'a> Writer<'a> {
                 let prefix = format!("{}{within}", prefix.unwrap_or_default());
                 self.routed(Ipv4Addr::from(*dst).into(), prefix, r.v4.routes.target(*leaf));
             }
-            Event::Routed6 { dst, way } => {
+            Event::Routed6 { dst } => {
                 let routes = &r.program.v6.routes;
-                let prefix =
-                    way.and_then(|way| routes.prefix(way)).map(|prefix| prefix.to_string());
-                let target = way.and_then(|way| routes.target(way));
+                let prefix = routes.prefix_of(*dst).map(|prefix| prefix.to_string());
+                let target = routes.lookup(*dst);
                 self.routed(Ipv6Addr::from(*dst).into(), prefix.unwrap_or_default(), target);
             }
             Event::NextHop(hop) => {
