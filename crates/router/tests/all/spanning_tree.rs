@@ -195,3 +195,17 @@ fn guarded_ports() {
     assert!(lan.roles(0).iter().all(|role| role.trim() != "disabled-port"));
     assert_eq!(lan.broadcast(0), [0, 1, 1]);
 }
+
+/// The last port that leaves takes the way to the root with it.
+#[test]
+fn without_ports() {
+    let mut lan = triangle(["", "", ""]);
+    lan.wait(5);
+    let bridge = |property| format!(":put [/interface bridge get b {property}]");
+    assert!(lan.rigs[1].run(&bridge("root-port")).contains("ether"));
+    lan.rigs[1].run("/interface bridge port remove [find]");
+    lan.wait(2);
+    let said = ["root-bridge", "root-port", "root-path-cost"]
+        .map(|property| lan.rigs[1].run(&bridge(property)).trim().to_string());
+    assert_eq!(said, ["true", "none", "0"]);
+}

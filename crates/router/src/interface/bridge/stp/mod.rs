@@ -165,6 +165,9 @@ impl Stp {
             self.ports.push(new);
         }
         self.changed = true;
+        if self.ports.is_empty() {
+            self.select_roles(); // No port asks for it.
+        }
         self.rest();
     }
 
