@@ -20,7 +20,6 @@ use crate::ip::family::Family;
 use crate::program::{Kind, Program};
 use std::collections::HashMap;
 use wire::MacAddr;
-use wire::layers::ETHERTYPE_IPV4;
 use wire::pppoe::{self, ETHERTYPE_SESSION};
 use wire::vlan::Tag;
 
@@ -131,7 +130,9 @@ impl<A: Family> Rewrite<A> {
         mac: MacAddr,
     ) -> bool {
         self.len = 0;
-        let Some(way) = Way::walk(program, hosts, self.interface, mac) else { return false };
+        let Some(way) = Way::walk(program, hosts, self.interface, mac, A::ETHERTYPE) else {
+            return false;
+        };
         let Some(egress) = egresses.number(&way.layers) else { return false };
         let own = program.interface(self.interface);
         let len = way.header_len();
@@ -175,7 +176,14 @@ struct Way {
 }
 
 impl Way {
-    fn walk(program: &Program, hosts: &[Hosts], from: InterfaceId, mac: MacAddr) -> Option<Way> {
+    /// The way of packets of this EtherType.
+    fn walk(
+        program: &Program,
+        hosts: &[Hosts],
+        from: InterfaceId,
+        mac: MacAddr,
+        network: u16,
+    ) -> Option<Way> {
         let own = program.interface(from).mac;
         let mut way = Way {
             // In front of what has no link's addresses they are for the form alone.
@@ -219,7 +227,7 @@ impl Way {
                     let mut header = [0; 14];
                     header[..6].copy_from_slice(&way.macs.0.0);
                     header[6..12].copy_from_slice(&way.macs.1.0);
-                    let network = way.session.map_or(ETHERTYPE_IPV4, |_| ETHERTYPE_SESSION);
+                    let network = way.session.map_or(network, |_| ETHERTYPE_SESSION);
                     let ether_type = way.tags.last().map_or(network, |tag| tag.tpid);
                     header[12..].copy_from_slice(&ether_type.to_be_bytes());
                     way.port = program.bonds.get(at.0)?.slave_of(&header)?;

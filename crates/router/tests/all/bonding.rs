@@ -1,6 +1,7 @@
 //! Bonds: by which slave frames leave, by which they are taken in, and what becomes of a link that
 //! fails; fast and box by box alike.
 
+use crate::ipv6::{Sent, ip6, says, solicitation, to};
 use crate::rig::{Rig, mac, own_mac};
 use router::discard::Discard;
 use std::collections::BTreeSet;
@@ -94,6 +95,38 @@ fn modes() {
         });
         assert_eq!(states[0], states[1], "{properties}");
     }
+}
+
+/// Which slave a frame goes by follows from its EtherType, too: IPv6's goes where no way remembers
+/// that of IPv4.
+#[test]
+fn slaves_of_either_family() {
+    let ways = [false, true].map(|reference| {
+        let mut rig = bond("mode=balance-xor");
+        rig.router.set_reference(reference);
+        rig.run("/ipv6 address add address=2001:db8:1::1/64 interface=bond advertise=no");
+        rig.run("/ipv6 address add address=2001:db8:2::1/64 interface=ether3 advertise=no");
+        introduce(&mut rig, 1);
+        for (port, n, own, router) in
+            [(1, 1, "2001:db8:1::a", "2001:db8:1::1"), (3, 3, "2001:db8:2::b", "2001:db8:2::1")]
+        {
+            let group = wire::icmpv6::solicited_node(ip6(router)).to_string();
+            rig.pass(port, &says(n, own, &group, solicitation(router, Some(mac(n)))).build());
+        }
+        let six = to("2001:db8:1::a");
+        let six = Sent { src_mac: mac(3), dst_mac: own_mac(3), src: ip6("2001:db8:2::b"), ..six };
+        let payload = [3, 0xe8, 7, 0xd0, 0, 12, 0, 0, 1, 2, 3, 4].to_vec();
+        let six = Sent { payload, ..six }.build();
+        let mut ways = Vec::new();
+        for frame in [&down(7), &six] {
+            let by: Vec<_> = (0..4).flat_map(|_| rig.pass(3, frame)).map(|(by, _)| by).collect();
+            assert_eq!(by, [by[0]; 4], "{:?}", rig.router.discards());
+            ways.push(by[0]);
+        }
+        ways
+    });
+    assert_eq!(ways[0], ways[1]);
+    assert_ne!(ways[0][0], ways[0][1], "else nothing is seen");
 }
 
 /// What a slave that is not active receives is dropped; when the active one fails, the other one
