@@ -269,7 +269,9 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
     let link = if tunnel.carries == Carries::Eoip { 0 } else { 14 };
     let len = (p.frame.len() - link) as u64;
     r.stats.interface_counts[tunnel.interface.index()].rx.add(len);
+    r.link.depth += 1;
     inside(r, now, found, p.frame, is_whole);
+    r.link.depth -= 1;
 }
 
 /// Whether such interfaces stand on routes: what comes by them comes out of packets for the router.
@@ -286,7 +288,7 @@ pub(super) fn inside_again(r: &mut Router, now: Moment, interface: InterfaceId, 
 }
 
 /// What has come out of a tunnel, and was counted, comes in by it as by a port; `is_whole` if it came
-/// in one piece.
+/// in one piece. Whoever took it out has noted that it lies one deeper.
 pub(super) fn inside(r: &mut Router, now: Moment, at: TunnelAt, frame: Frame, is_whole: bool) {
     let tunnel = *r.program.tunnels.get(at);
     let interface = tunnel.interface;
@@ -317,9 +319,7 @@ pub(super) fn inside(r: &mut Router, now: Moment, at: TunnelAt, frame: Frame, is
     if tunnel.clamps_mss {
         clamp_mss(r, interface, &mut p);
     }
-    r.link.depth += 1;
     link_in(r, now, p, interface);
-    r.link.depth -= 1;
 }
 
 /// Whether a packet is what the other end wants to have back, to know that we live: from us to it,
@@ -338,9 +338,7 @@ fn is_our_question(r: &Router, tunnel: &Tunnel, p: &Packet) -> bool {
 fn answer_keepalive(r: &mut Router, now: Moment, mut p: Packet) {
     (p.port, p.in_interface, p.fast) = (InterfaceId::NONE, InterfaceId::NONE, false);
     p.arrival = None;
-    r.link.depth += 1;
     output(r, now, p);
-    r.link.depth -= 1;
 }
 
 /// `clamp-tcp-mss`: no segment of the connection that begins here may be longer than the tunnel takes.

@@ -110,6 +110,26 @@ fn found_before() {
                 Step::Wait(383, 4),
             ],
         ),
+        (
+            "what was taken out quickly and goes on slowly lies one deeper, not two",
+            0b0011,
+            &[
+                "/interface eoip add name=tunnel3 remote-address=10.0.2.1 tunnel-id=1 \
+                 keepalive=0s,0",
+                "/interface bridge port add bridge=bridge1 interface=tunnel3",
+                "/interface bridge port set [find interface=ether2] learn=no",
+            ],
+            vec![
+                one(Packet::udp(1, ip(10, 0, 1, 1))),
+                one(Packet::udp(1, ip(10, 0, 1, 1))),
+                Step::Send(vec![
+                    (Packet::udp(2, ip(10, 0, 1, 1)).bridged(), 1),
+                    (Packet::gratuitous(2), 1),
+                ]),
+                well(),
+                well(),
+            ],
+        ),
     ];
     for (name, bridged, typed, steps) in cases {
         if let Err(story) = check(&Configuration::of(bridged, typed), &steps) {

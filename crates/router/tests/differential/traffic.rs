@@ -257,6 +257,16 @@ impl Packet {
         }
     }
 
+    /// The same, on the link to the host itself: by way of a bridge alone.
+    pub(crate) fn bridged(self) -> Packet {
+        Packet { link: Link::Host, ..self }
+    }
+
+    /// A gratuitous ARP: where host 1 behind a port is.
+    pub(crate) fn gratuitous(port: u8) -> Packet {
+        Packet { kind: Kind::Gratuitous, ..Packet::udp(port, ip(10, 0, 1, 1)) }
+    }
+
     /// An ARP request for the router.
     pub(crate) fn arp(port: u8) -> Packet {
         Packet { kind: Kind::ArpRequest, payload: 1, ..Packet::udp(port, 0) }
