@@ -515,17 +515,28 @@ fn translate(ip: &mut [u8], is_tcp: bool, new: &FiveTuple<u128>) {
     }
 }
 
-/// Whether a recipe of an earlier program holds under this one. A change of IPv6's rules or routes forgets all recipes, so
-/// what is left to ask is whether an address has come into a list, or left it.
+/// Whether a recipe of an earlier program holds under this one. A change of IPv6's rules or routes forgets all
+/// recipes, so what is left to ask is whether an address has come into a list, or left it, and whether the
+/// flow's queues are still the same ones.
 #[cold]
 #[inline(never)]
 fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let flow = r.v6.connections.flow(id);
     let (here, there) = (flow.tuple().folded(), flow.translated().folded());
     let addresses = [here.src, here.dst, there.src, there.dst];
-    let known = r.learnt.recipes.since(flow.generation).is_some();
-    if !known || r.learnt.recipes.have_moved(addresses, flow.generation) {
+    let Some(mut differences) = r.learnt.recipes.since(flow.generation) else { return false };
+    let Some(recipe) = r.learnt.recipes.get(flow.recipe) else { return false };
+    if r.learnt.recipes.have_moved(addresses, flow.generation) {
         return false;
+    }
+    let way = &recipe.way;
+    if !way.fasttrack && differences.any(|difference| difference.queues) {
+        let tuple = flow.translate_destination(flow.tuple());
+        let out = r.v6.neighbours.rewrite(NeighbourId(flow.next_hop)).interface;
+        let (mark, clock) = (way.marks.packet, (&mut r.rules.clock, r.io.now));
+        if r.program.queue_path(&tuple, way.in_interface, out, mark, clock) != way.queues {
+            return false;
+        }
     }
     r.v6.connections.flow_mut(id).generation = r.learnt.recipes.generation();
     true

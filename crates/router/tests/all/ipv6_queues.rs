@@ -77,6 +77,35 @@ fn whose_it_is() {
     }
 }
 
+/// A queue that comes, goes or changes while packets flow by recipes has the next of them, or no more. The
+/// swarm found that it had not (seeds 1000519, 1000593).
+#[test]
+fn queues_come_and_go_under_load() {
+    let first = "/queue simple add name=one target=10.0.0.0/8 max-limit=1M/1M";
+    let second = "/queue simple add name=two target=2001:db8:1::/64 max-limit=9M/9M place-before=0";
+    #[rustfmt::skip]
+    let cases: [(&[&str], &str, [u64; 2]); 6] = [
+        (&[first], "/queue simple add target=::/0 max-limit=9M/9M", [0, 6]),
+        (&[first], "/queue simple set one target=ether1", [6, 0]),
+        (&[first], "/queue simple set one target=10.0.0.0/8,2001:db8:1::a/128", [6, 0]),
+        (&["/queue simple add name=one target=::/0 max-limit=9M/9M"], second, [6, 6]),
+        (&["/queue simple add name=one target=::/0 max-limit=9M/9M", second], "/queue simple disable two", [6, 6]),
+        (&[first], "/queue simple add target=2001:db8:1::/64 packet-marks=x max-limit=9M/9M", [0, 0]),
+    ];
+    for (script, change, want) in cases {
+        for reference in [true, false] {
+            let mut rig = rig(&script.join("\n"));
+            rig.router.set_reference(reference);
+            (0..6).for_each(|_| assert_eq!(rig.pass(1, &up(A, 4).build()).len(), 1));
+            rig.run(change);
+            (0..6).for_each(|_| assert_eq!(rig.pass(1, &up(A, 4).build()).len(), 1));
+            let mut own: Vec<u64> = counted(&rig).iter().map(|[up, _]| *up).collect();
+            own.resize(2, 0);
+            assert_eq!(own, want, "{script:?}, {change}, {reference}");
+        }
+    }
+}
+
 /// Of twenty packets of a and then of c that come at once: how many of c's are among the first ten that leave, and how
 /// many of both leave at all.
 #[test]
