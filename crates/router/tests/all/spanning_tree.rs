@@ -122,6 +122,36 @@ fn a_triangle_has_one_closed_port() {
     }
 }
 
+/// Ports that join an STP bridge one after the other, as at a console, speak STP from the first BPDU on:
+/// what they said in RSTP nobody heard, and frames went round (the swarm's seeds 28 and 31).
+#[test]
+fn ports_that_come_later_speak_stp() {
+    let mut lan = triangle(["", "", ""]);
+    for (at, priority) in ["0x8000", "0x1000", "0x4000"].iter().enumerate() {
+        let rig = &mut lan.rigs[at];
+        rig.run("/interface bridge remove [find]; /interface bridge port remove [find]");
+        let times = "forward-delay=4s max-message-age=6s";
+        rig.run(&format!(
+            "/interface bridge add name=b protocol-mode=stp priority={priority} {times}"
+        ));
+        for port in 1..=3 {
+            rig.run(&format!("/interface bridge port add bridge=b interface=ether{port}"));
+        }
+    }
+    lan.wait(1);
+    for at in 0..3 {
+        let rapid = lan.rigs[at].run(":put [/interface bridge port get 0 sending-rstp]");
+        assert_eq!(rapid.trim(), "false");
+    }
+    lan.wait(24);
+    assert_eq!(
+        lan.broadcast(0),
+        [0, 1, 1],
+        "{:?}",
+        (0..3).map(|at| lan.roles(at)).collect::<Vec<_>>()
+    );
+}
+
 /// A cable that carries nothing any more, without a link that goes down: three hellos later the
 /// closed port has opened.
 #[test]

@@ -149,15 +149,17 @@ impl Stp {
         let id = u64::from(settings.priority) << 48 | bridge.mac.to_u64();
         let anew = settings.rapid != self.settings.rapid || id != self.id;
         (self.id, self.settings) = (id, settings.clone());
-        let max_age = settings.max_age;
+        let (rapid, max_age) = (settings.rapid, settings.max_age);
         let mut old = std::mem::take(&mut self.ports);
         for (port, settings) in bridge.ports().iter().zip(&settings.ports) {
             let at = old.iter().position(|old| old.interface == port.interface);
             let number = self.free_number(&old);
             let mut new = match at.map(|at| old.swap_remove(at)) {
                 Some(known) if !anew => StpPort { settings: *settings, ..known },
-                Some(known) => StpPort::new(port.interface, known.number, *settings, max_age),
-                None => StpPort::new(port.interface, number, *settings, max_age),
+                Some(StpPort { number, .. }) => {
+                    StpPort::new(port.interface, number, *settings, rapid, max_age)
+                }
+                None => StpPort::new(port.interface, number, *settings, rapid, max_age),
             };
             new.tripped &= settings.guard && runs(port.interface);
             new.enabled = runs(port.interface) && !new.tripped;

@@ -120,6 +120,7 @@ impl StpPort {
         interface: InterfaceId,
         number: u16,
         settings: PortSettings,
+        rapid: bool,
         max_age: u16,
     ) -> StpPort {
         StpPort {
@@ -151,7 +152,7 @@ impl StpPort {
             reselect: true,
             selected: false,
             update: false,
-            send_rapid: true,
+            send_rapid: rapid,
             sync: false,
             synced: true,
             tc_ack: false,
