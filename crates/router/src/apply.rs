@@ -181,6 +181,7 @@ impl Router {
         if let Some(routes) = &mut change.routes {
             self.v4.routes.configure(routes)?;
         }
+        self.take_leave(change, now);
         self.changes = change.number;
         change.applied = true;
         change.settled = self.learnt.recipes.is_settled();
@@ -225,7 +226,6 @@ impl Router {
             self.adopt_hosts(change);
             self.adopt_lives(change);
             self.welcome(change);
-            flow::resign(self, now, &change.program.vrrps);
             self.adopt_machines(change);
             self.adopt_bonds(change);
             self.note_links(&change.program, now);
@@ -264,17 +264,8 @@ impl Router {
             self.learnt.ingresses.forget();
         }
         let same_dhcp = Arc::ptr_eq(&self.program.dhcp, &change.program.dhcp);
-        if !same_dhcp {
-            dhcp::client::resign(self, now, &change.program);
-        }
         let same_nd = Arc::ptr_eq(&self.program.v6.nd, &change.program.v6.nd);
-        if !same_nd {
-            nd::advertise::resign(self, now, &change.program);
-        }
         let same_dhcp6 = Arc::ptr_eq(&self.program.v6.dhcp, &change.program.v6.dhcp);
-        if !same_dhcp6 {
-            dhcp6::client::resign(self, now, &change.program);
-        }
         let same_pools = Arc::ptr_eq(&self.program.v6.pools, &change.program.v6.pools);
         let same_wants = Arc::ptr_eq(&self.program.v6.wants, &change.program.v6.wants);
         let old = &self.program.system.discovery;
@@ -320,6 +311,24 @@ impl Router {
         }
         flow::look(self, now);
         Ok(())
+    }
+
+    /// Says to others what ends with the change, by interfaces and bridges as they still are: masters,
+    /// routers and clients that are no more.
+    fn take_leave(&mut self, change: &Change, now: Moment) {
+        let (old, new) = (self.program.clone(), &change.program);
+        if change.interfaces {
+            flow::resign(self, now, &new.vrrps);
+        }
+        if !Arc::ptr_eq(&old.dhcp, &new.dhcp) {
+            dhcp::client::resign(self, now, new);
+        }
+        if !Arc::ptr_eq(&old.v6.nd, &new.v6.nd) {
+            nd::advertise::resign(self, now, new);
+        }
+        if !Arc::ptr_eq(&old.v6.dhcp, &new.v6.dhcp) {
+            dhcp6::client::resign(self, now, new);
+        }
     }
 
     /// Bridges keep their spanning trees; `old` are those of before. A new one begins with all ports

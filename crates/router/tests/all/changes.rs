@@ -269,3 +269,43 @@ fn a_change_that_is_refused_leaves_everything_as_it_was() {
     rig.run("/ip firewall filter add chain=forward action=drop place-before=0");
     assert_eq!(rig.pass(1, &frame.build()), [], "the next change is taken over");
 }
+
+/// What ends with its interface says so by the interfaces as they still were: the bridge below a VLAN was
+/// gone already, and the router with it (the swarm's seed 2127).
+#[test]
+fn who_takes_leave_does_so_by_what_was_there() {
+    const BRIDGE: &str = "/interface bridge add name=b protocol-mode=none
+        /interface bridge port add bridge=b interface=ether1
+        /interface vlan add name=v interface=b vlan-id=5\n";
+    #[rustfmt::skip]
+    let cases = [
+        ("/ipv6 address add address=2001:db8::1/64 interface=v", "/interface bridge disable b", 0x86dd_u16),
+        ("/ipv6 address add address=2001:db8::1/64 interface=b", "/interface bridge disable b", 0x86dd),
+        ("/ipv6 address add address=2001:db8::1/64 interface=v", "/interface vlan disable v", 0x86dd),
+        ("/ip address add address=10.9.0.1/24 interface=v; /interface vrrp add name=r interface=v",
+         "/interface bridge disable b", 0x0800),
+        ("/ip address add address=10.9.0.1/24 interface=b; /interface vrrp add name=r interface=b",
+         "/interface bridge disable b", 0x0800),
+        ("/ip address add address=10.9.0.1/24 interface=b; /interface vrrp add name=r interface=b",
+         "/interface bridge port disable [find]; /interface bridge disable b", 0x0800),
+    ];
+    for (script, change, ether_type) in cases {
+        let mut rig = Rig::new(1, &format!("{BRIDGE}{script}"));
+        rig.wait(Duration::from_secs(10));
+        rig.take(1);
+        rig.run(change);
+        rig.breathe();
+        let last = rig.take(1);
+        let of = |frame: &Vec<u8>| {
+            let tagged = frame[12..14] == [0x81, 0];
+            let at = if tagged { 16 } else { 12 };
+            u16::from_be_bytes([frame[at], frame[at + 1]])
+        };
+        assert!(
+            last.iter().any(|frame| of(frame) == ether_type),
+            "{script}, {change}: {last:02x?}"
+        );
+        assert_eq!(rig.frames_in_use(), 0, "{script}, {change}");
+        assert!(rig.router.frames().balance(), "{script}, {change}");
+    }
+}
