@@ -352,7 +352,7 @@ fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Inter
             id,
             name: item.name().to_owned(),
             kind: Kind::Absent,
-            mac: own_mac(ports, item.id()),
+            mac: own_mac(ports, item.name()),
             mtu: 1500,
             configured_mtu: 1500,
             enabled: !item.bool("disabled"),
@@ -445,7 +445,7 @@ fn put_tunnels(
                 Carries::Ipip | Carries::Gre => MacAddr::default(),
                 Carries::Eoip => match item.opt("mac-address").as_deref() {
                     Some(Value::Mac(mac)) => *mac,
-                    _ => own_mac(ports, item.id()),
+                    _ => own_mac(ports, item.name()),
                 },
             };
             by_id[id.index()] = Interface {
@@ -469,10 +469,11 @@ fn put_tunnels(
 }
 
 /// The address of an interface that has none of its own: the same whenever the configuration is
-/// read on this device, and another one on others.
-fn own_mac(ports: &[PortInfo], item: ItemId) -> MacAddr {
+/// read on this device, an export of it as well, and another one on others.
+fn own_mac(ports: &[PortInfo], name: &str) -> MacAddr {
     let device = ports.first().map_or(0, |port| port.mac.to_u64());
-    let mixed = (device ^ u64::from(item.0) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let own = u64::from(super::lasting_number(name));
+    let mixed = (device ^ own << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let [a, b, c, d, e, ..] = mixed.rotate_left(29).to_be_bytes();
     MacAddr([0x02, a, b, c, d, e])
 }

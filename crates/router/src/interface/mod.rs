@@ -62,6 +62,12 @@ pub use link::Link;
 
 use std::collections::HashMap;
 
+/// A number of an interface by its name (FNV-1a): an export leads to the same, though its interfaces may
+/// be numbered otherwise.
+pub(crate) fn lasting_number(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
 /// An interface's number: stable while the router lives, whatever it is renamed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(pub u16);

@@ -145,6 +145,33 @@ fn typed_bindings() {
     assert!(status.contains("2001:db8:100:100::/56"), "that of 0x01 is reserved:\n{status}");
 }
 
+/// RFC 8415 §12: a client that starts anew from its export asks for the same by the same number, whatever
+/// its interface is numbered then (the swarm's seed 2300).
+#[test]
+fn after_a_start_the_number_is_the_same() {
+    let mut isp = fresh(ISP);
+    isp.run("/ipv6 pool set isp prefix=2001:db8:100::/56");
+    let scripts = [
+        "/interface vlan add name=v interface=ether1 vlan-id=5
+         /interface bridge add name=b protocol-mode=none",
+        "/interface bridge add name=b protocol-mode=none
+         /interface bridge add name=c protocol-mode=none
+         /interface vlan add name=v interface=ether1 vlan-id=5",
+    ];
+    isp.run("/interface vlan add name=v interface=ether1 vlan-id=5");
+    isp.run(
+        "/ipv6 address set [find dynamic=no] interface=v; /ipv6 dhcp-server set [find] interface=v",
+    );
+    for script in scripts {
+        let mut home = fresh(script);
+        home.run("/interface ethernet set ether1 mac-address=02:00:00:00:00:77");
+        home.run("/ipv6 dhcp-client add interface=v request=prefix pool-name=home");
+        cable(&mut home, &mut isp, 6);
+        assert_eq!(count(&mut home, "/ipv6 dhcp-client where status=bound"), 1, "{script}");
+        assert_eq!(count(&mut isp, "/ipv6 dhcp-server binding where status=bound"), 1);
+    }
+}
+
 /// RFC 8415 §18.2.6: a client that wants nothing but name servers.
 #[test]
 fn stateless() {

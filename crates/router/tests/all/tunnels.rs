@@ -502,3 +502,20 @@ fn refused() {
     let exported = rig.run("/interface gre export");
     assert!(exported.contains("add name=g remote-address=10.0.0.1"), "{exported}");
 }
+
+/// An EoIP tunnel without a MAC address has the same after a start from an export, whatever was there before
+/// it (the swarm's seed 20087).
+#[test]
+fn the_same_address_after_a_start() {
+    let eoip = "/interface eoip add name=e remote-address=10.0.0.2 tunnel-id=1";
+    let before = [
+        "",
+        "/interface bridge add name=b\n",
+        "/interface gre add name=g remote-address=10.0.0.3\n",
+    ];
+    let macs = before.map(|before| {
+        let mut rig = Rig::new(1, &format!("{before}{eoip}"));
+        rig.run(":put [/interface eoip get e mac-address]")
+    });
+    assert!(macs.iter().all(|mac| mac.trim().len() == 17 && *mac == macs[0]), "{macs:?}");
+}

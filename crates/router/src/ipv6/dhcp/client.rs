@@ -239,7 +239,6 @@ fn send(
 
 /// What it asks for: what it has, what it was offered, what it would like.
 fn association(client: &Client, machine: &Machine, is_pd: bool) -> Association {
-    let iaid = u32::from(client.interface.0);
     let lent = |prefix: Ipv6Prefix| {
         let (preferred_s, valid_s) = (0, 0);
         Lent { address: prefix.bits().into(), len: prefix.len(), preferred_s, valid_s }
@@ -256,7 +255,7 @@ fn association(client: &Client, machine: &Machine, is_pd: bool) -> Association {
         (None, None) if is_pd => client.hint.iter().map(|&hint| lent(hint)).collect(),
         (None, None) => Vec::new(),
     };
-    Association { is_pd, iaid, t1_s: 0, t2_s: 0, lent, status: None }
+    Association { is_pd, iaid: client.iaid, t1_s: 0, t2_s: 0, lent, status: None }
 }
 
 /// A server's message, from its address on the link.

@@ -49,8 +49,8 @@ pub(crate) const CLIENT: Menu = Menu {
         Property::only("script", &Type::Text, &[""], "scripts are not run").default(""),
         Property::only("check-gateway", &Type::Enum(&["none", "ping"]), &["none"], "it is not"),
         Property::missing("custom-duid", "the DUID is of the interface's MAC address"),
-        Property::missing("custom-iana-id", "the number follows from the interface"),
-        Property::missing("custom-iapd-id", "the number follows from the interface"),
+        Property::missing("custom-iana-id", "the number follows from the interface's name"),
+        Property::missing("custom-iapd-id", "the number follows from the interface's name"),
         Property::missing("prefix-address-lists", "prefixes are added to no lists"),
         Property::new("status", WORD, "searching..., requesting..., bound, renewing..., stopped.")
             .read_only()

@@ -1,7 +1,7 @@
 //! What the menus mean: clients, servers, typed bindings.
 
 use super::menu::{BINDING, CLIENT, OPTION, SERVER, SETS, read_duid};
-use crate::interface::{InterfaceId, Names};
+use crate::interface::{InterfaceId, Names, lasting_number};
 use crate::ip::dhcp::option;
 use config::{ItemId, Read, Tree, Value};
 use std::time::Duration;
@@ -20,6 +20,9 @@ pub(crate) struct Settings {
 pub(crate) struct Client {
     pub(crate) id: ItemId,
     pub(crate) interface: InterfaceId,
+    /// The number of what it asks for, by its interface's name: the same after a start from an export,
+    /// where interfaces may be numbered otherwise (RFC 8415 §12).
+    pub(crate) iaid: u32,
     /// Whether it asks for an address, and for prefixes.
     pub(crate) address: bool,
     pub(crate) prefix: bool,
@@ -97,6 +100,7 @@ fn client(names: &Names, item: Read) -> Option<Client> {
     Some(Client {
         id: item.id(),
         interface: names.find(&item.text("interface"))?,
+        iaid: lasting_number(&item.text("interface")),
         address: asks("address"),
         prefix: asks("prefix"),
         pool: item.text("pool-name"),
