@@ -55,7 +55,7 @@ impl Run<'_> {
         self.check(menu, &item, line)?;
         let id = item.id;
         if let Some(key) = menu.key() {
-            self.index.note(menu, Some((item.name(key), id)));
+            self.index.add(menu, item.name(key), id);
         }
         let items = self.tree.items_mut(menu.path);
         items.insert(before.unwrap_or(items.len()).min(items.len()), Arc::new(item));
@@ -166,8 +166,8 @@ impl Run<'_> {
             }
             !goes
         });
+        gone.keys().for_each(|name| self.index.remove(menu, name));
         self.rename(menu, &gone);
-        self.index.note(menu, None);
         self.changed(line.at);
         Ok(Reply::Nothing)
     }
@@ -292,8 +292,9 @@ impl Run<'_> {
         let old = std::mem::replace(&mut self.tree.items_mut(menu.path)[place], item);
         let names = menu.key().map(|key| old.name(key).to_string()).zip(new);
         if let Some(names) = names.filter(|(old, new)| old != new) {
+            self.index.remove(menu, &names.0);
+            self.index.add(menu, &names.1, old.id);
             self.rename(menu, &[names].into());
-            self.index.note(menu, None);
         }
         old
     }
@@ -402,14 +403,6 @@ impl Run<'_> {
 
     fn place_of(&self, menu: &Menu, id: ItemId) -> Option<usize> {
         self.tree.items(menu.path).iter().position(|item| item.id == id)
-    }
-
-    /// The prefix and the first number that make a name nobody has.
-    fn free_name(&mut self, menu: &'static Menu, prefix: &str) -> String {
-        let namespace = self.language.namespace(menu.path);
-        let mut names = (1u64..).map(|number| format!("{prefix}{number}"));
-        let free = |name: &String| !namespace.iter().any(|menu| self.named(menu, name).is_some());
-        names.find(free).unwrap_or_default()
     }
 
     /// References follow when an item is renamed.

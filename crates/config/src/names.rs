@@ -16,7 +16,11 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Names by menu, as far as they were needed.
 #[derive(Default)]
-pub(crate) struct Index(HashMap<&'static str, Known>);
+pub(crate) struct Index {
+    known: HashMap<&'static str, Known>,
+    /// Of menus that make up names: all numbers below have been given, since a name was free last.
+    given: HashMap<&'static str, u64>,
+}
 
 /// What a session knows between two lines: names, and the configuration that has them. A copy of the
 /// session knows nothing.
@@ -57,23 +61,27 @@ struct Known {
 impl Index {
     /// Forgets what may not hold any more, now that `new` is the configuration and not `old`.
     pub(crate) fn refresh(&mut self, old: &Tree, new: &Tree) {
-        self.0.retain(|path, known| known.told.is_empty() && old.shares(new, path));
+        self.known.retain(|path, known| known.told.is_empty() && old.shares(new, path));
+        self.given.clear();
     }
 
-    /// An item was added; `None` when names have changed.
-    pub(crate) fn note(&mut self, menu: &Menu, added: Option<(&str, ItemId)>) {
-        match (added, self.0.get_mut(menu.path)) {
-            (Some((name, id)), Some(known)) => {
-                known.own.insert(name.to_string(), id);
-            }
-            _ => {
-                self.0.remove(menu.path);
-            }
+    /// An item has a name now.
+    pub(crate) fn add(&mut self, menu: &Menu, name: &str, id: ItemId) {
+        if let Some(known) = self.known.get_mut(menu.path) {
+            known.own.insert(name.to_string(), id);
         }
     }
 
+    /// Nobody has this name any more.
+    pub(crate) fn remove(&mut self, menu: &Menu, name: &str) {
+        if let Some(known) = self.known.get_mut(menu.path) {
+            known.own.remove(name);
+        }
+        self.given.clear();
+    }
+
     fn named(&self, menu: &Menu, name: &str) -> Option<ItemId> {
-        let known = self.0.get(menu.path).filter(|_| !name.is_empty())?;
+        let known = self.known.get(menu.path).filter(|_| !name.is_empty())?;
         known.own.get(name).or_else(|| known.told.get(name)).copied()
     }
 }
@@ -81,7 +89,7 @@ impl Index {
 impl Run<'_> {
     /// Makes sure that the names of this menu's items are known.
     pub(crate) fn know(&mut self, menu: &'static Menu) {
-        let Some(key) = menu.key().filter(|_| !self.index.0.contains_key(menu.path)) else {
+        let Some(key) = menu.key().filter(|_| !self.index.known.contains_key(menu.path)) else {
             return;
         };
         let mut known = Known::default();
@@ -94,7 +102,7 @@ impl Run<'_> {
                 names.entry(name).or_insert(id);
             }
         }
-        self.index.0.insert(menu.path, known);
+        self.index.known.insert(menu.path, known);
     }
 
     /// Makes sure that the names a value of this type may mean are known.
@@ -116,6 +124,20 @@ impl Run<'_> {
         })
     }
 
+    /// The prefix and the first number that make a name nobody has.
+    pub(crate) fn free_name(&mut self, menu: &'static Menu, prefix: &str) -> String {
+        let namespace = self.language.namespace(menu.path);
+        let mut number = self.index.given.get(menu.path).copied().unwrap_or(1);
+        loop {
+            let name = format!("{prefix}{number}");
+            if !namespace.iter().any(|menu| self.named(menu, &name).is_some()) {
+                self.index.given.insert(menu.path, number);
+                return name;
+            }
+            number += 1;
+        }
+    }
+
     /// All names of this menu's items, for a choice among them.
     pub(crate) fn names(&mut self, menu: &'static Menu) -> Vec<String> {
         self.language.members(menu.path).iter().for_each(|member| self.know(member));
@@ -133,7 +155,7 @@ pub(crate) struct KnownNames<'r> {
 impl KnownNames<'_> {
     fn all(&self, menus: &[&str]) -> BTreeMap<String, ItemId> {
         let menus = menus.iter().flat_map(|path| self.language.members(path));
-        let known = menus.filter_map(|menu| self.index.0.get(menu.path));
+        let known = menus.filter_map(|menu| self.index.known.get(menu.path));
         let names = known.flat_map(|known| known.own.iter().chain(&known.told));
         names.map(|(name, id)| (name.clone(), *id)).filter(|(name, _)| !name.is_empty()).collect()
     }
