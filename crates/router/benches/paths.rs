@@ -54,7 +54,12 @@ fn own_mac(port: u8) -> MacAddr {
 
 impl Device {
     fn new(script: &str) -> Device {
-        let slab = Slab::new(4 * CHUNK).expect("memory");
+        Device::with_frames(script, 4 * CHUNK)
+    }
+
+    /// With memory for so many frames.
+    fn with_frames(script: &str, frames: usize) -> Device {
+        let slab = Slab::new(frames).expect("memory");
         let infos = (1..=2).map(|n| PortInfo {
             name: format!("ether{n}"),
             mac: own_mac(n),
@@ -161,6 +166,59 @@ fn run(c: &mut Criterion, name: &str, device: &mut Device, traffic: &[(usize, Ve
     }
     let counts = device.router.path_counts();
     println!("{name}: {} replayed, {:?}", counts.replayed, device.router.discards());
+}
+
+/// Times `traffic` through queues that are always full. `rate` is what each of `queues` is to have, in bits
+/// per second, so that as much goes out as comes in; `script` makes them of that.
+///
+/// Two packets wait for each flow; chunks are sent in an order that no prefetcher foresees.
+fn run_full(c: &mut Criterion, name: &str, queues: usize, script: impl Fn(u64) -> String) {
+    const LEN: usize = 996; // 1,000 with the FCS
+    const STEP: u64 = 20_000; // ns between two chunks: see `breathe`
+    let flows = queues.max(CHUNK).next_multiple_of(CHUNK);
+    // A thousandth less than what comes: they stay full.
+    let rate = (CHUNK * LEN * 8 * 999) as u64 * 1_000_000 / STEP / queues as u64;
+    let mut device = Device::with_frames(&format!("{NETS}{}", script(rate)), 4 * flows + 4 * CHUNK);
+    device.introduce(0, MacAddr([6, 0, 0, 0, 0, 1]), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+    device.introduce(1, MacAddr([6, 0, 0, 0, 0, 2]), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+    let frame = |n: usize| {
+        let flow = n * 7919 % flows;
+        let client = ip(11, 0, 0, 0) + (flow % queues) as u32;
+        let port = 10_000 + (flow / queues) as u16;
+        let plain = craft::udp(client, port, ip(10, 0, 2, 1), 7);
+        let (src_mac, dst_mac) = (MacAddr([6, 0, 0, 0, 0, 1]), own_mac(1));
+        craft::Frame { src_mac, dst_mac, payload: &[0; LEN - 42], ..plain }.build()
+    };
+    let frames: Vec<Vec<u8>> = (0..flows).map(frame).collect();
+    let mut chunks = frames.chunks_exact(CHUNK).cycle();
+    let (mut sent, mut out) = (0, 0);
+    let mut pass = |device: &mut Device, step: u64| {
+        device.send(0, chunks.next().expect("there are some"));
+        let time = device.breathe();
+        device.now = device.now + Duration::from_nanos(step);
+        sent += CHUNK;
+        out += device.drain();
+        (time, sent, out)
+    };
+    // The first ones come at once, so that they wait.
+    for _ in 0..3 * flows / CHUNK {
+        device.now = Moment::from_nanos(device.now.as_nanos() - STEP);
+        pass(&mut device, 0);
+    }
+    let mut group = c.benchmark_group("ns/packet");
+    group.throughput(Throughput::Elements(CHUNK as u64));
+    group.bench_function(name, |b| {
+        b.iter_custom(|n| {
+            let (_, sent, out) = pass(&mut device, 0);
+            let waiting = sent - out;
+            let total = (0..n).map(|_| pass(&mut device, 0).0).sum();
+            let (_, sent, out) = pass(&mut device, 0);
+            let lost = device.router.discards();
+            assert!(waiting > queues && sent - out > queues, "{} wait {lost:?}", sent - out);
+            total
+        });
+    });
+    group.finish();
 }
 
 const NETS: &str = "/ip address
@@ -387,6 +445,29 @@ fn paths(c: &mut Criterion) {
         let (mut device, traffic) = clients(n, flows);
         run(c, &format!("{n} simple queues, 10,000 flows of as many"), &mut device, &traffic);
         println!("  {} B of queues", device.router.queue_bytes());
+    }
+
+    let route = "/ip route add dst-address=11.0.0.0/8 gateway=10.0.1.1\n";
+    let of_clients = |kind: &'static str| {
+        move |rate: u64| {
+            let head = format!("{route}/queue type add name=kind kind={kind}\n/queue simple\n");
+            (0..25_000).fold(head, |all, n| {
+                let client = format!("11.0.{}.{}", n >> 8, n & 255);
+                let limit = format!("max-limit={rate}/{rate} bucket-size=0/0 queue=kind/kind");
+                all + &format!("add name=q{n} target={client} {limit}\n")
+            })
+        }
+    };
+    for kind in ["pfifo", "fq-codel"] {
+        run_full(c, &format!("25,000 {kind} queues, all full"), 25_000, of_clients(kind));
+    }
+    for kind in ["fq-codel", "cake"] {
+        run_full(c, &format!("{kind}, full, 1,024 flows"), 1, |rate| {
+            format!(
+                "{route}/queue type add name=kind kind={kind}\n/queue simple \
+                 add target=11.0.0.0 max-limit={rate}/{rate} bucket-size=0/0 queue=kind/kind"
+            )
+        });
     }
 
     let mut device = routed(&marked());
