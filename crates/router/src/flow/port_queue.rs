@@ -35,9 +35,9 @@ pub(crate) fn send_by_queue<P: Port>(
             break port.next_start();
         }
         match r.queues.pull(leaf, now) {
-            Ok((mut resume, marked)) => {
-                if marked {
-                    mark(r, &mut resume);
+            Ok((mut resume, marks)) => {
+                if marks.any() {
+                    mark(r, &mut resume, marks);
                 }
                 for frame in resume.frames() {
                     send(r, now, at, frame, port);

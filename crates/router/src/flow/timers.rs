@@ -61,9 +61,9 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
 /// Lets go what waits in queues and may go by now.
 pub(crate) fn release(r: &mut Router, now: Moment) {
     let mut released = std::mem::take(&mut r.io.released);
-    r.queues.release(now, |_, waited, marked| released.push((waited, marked)));
-    for (waited, marked) in released.drain(..) {
-        resume(r, now, waited, marked);
+    r.queues.release(now, |_, waited, marks| released.push((waited, marks)));
+    for (waited, marks) in released.drain(..) {
+        resume(r, now, waited, marks);
     }
     end_dropped(r);
     r.io.released = released;

@@ -14,12 +14,12 @@ use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::parts::Stacked;
-use crate::queue::{Decision, Label, Path, QueueLeafId};
+use crate::queue::{Decision, Label, Marks, Path, QueueLeafId};
 use crate::router::Router;
 use crate::story::Event;
-use port::Frame;
-use wire::layers::ETHERTYPE_IPV6;
-use wire::{Ipv4, Moment};
+use port::{Frame, Slab};
+use wire::layers::{ETHERTYPE_IPV6, protocol};
+use wire::{Ipv4, Moment, TcpFlags};
 
 /// What a packet is to a queue.
 #[derive(Clone, Copy, Debug)]
@@ -165,11 +165,14 @@ pub(crate) fn queue(
     now: Moment,
     leaf: QueueLeafId,
     decision: Decision,
-    resume: Resume,
-    cost: Cost,
+    mut resume: Resume,
+    mut cost: Cost,
 ) {
     match decision {
         Decision::Enqueue if !r.io.slab.is_short() => {
+            if cost.label.tuple.protocol == protocol::TCP {
+                cost.label.ack = plain_ack(header(&mut r.io.slab, &mut resume));
+            }
             r.queues.enqueue(leaf, resume, cost.len, cost.label, now);
             end_dropped(r);
         }
@@ -197,25 +200,55 @@ fn end(r: &mut Router, resume: Resume, why: Discard) {
     }
 }
 
-/// Writes Congestion Experienced into a packet.
-pub(super) fn mark(r: &mut Router, resume: &mut Resume) {
-    let (frame, mut l3) = resume.frame_mut();
-    // A frame may have got a tag by now.
-    if l3 == 0 {
-        l3 = wire::layers::network(r.io.slab.bytes(frame)).map_or(0, |layers| layers.l3);
-    }
-    let Some(header) = r.io.slab.bytes_mut(frame).get_mut(usize::from(l3)..) else { return };
+/// Writes into a packet what its queue says.
+pub(super) fn mark(r: &mut Router, resume: &mut Resume, marks: Marks) {
+    let marked =
+        |tos: u8| (if marks.wash { tos & 3 } else { tos }) | (if marks.ce { 3 } else { 0 });
+    let header = header(&mut r.io.slab, resume);
     if header.first().is_some_and(|byte| byte >> 4 == 6) {
-        set_traffic_class(header, traffic_class(header) | 3);
+        set_traffic_class(header, marked(traffic_class(header)));
     } else if let Ok(mut ip) = Ipv4::new(header) {
-        ip.set_tos(ip.tos() | 3);
+        ip.set_tos(marked(ip.tos()));
     }
 }
 
-/// A packet has waited long enough; `marked` says that it is to carry Congestion Experienced.
-pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, marked: bool) {
-    if marked {
-        mark(r, &mut resume);
+/// A packet from its IP header on; empty if it has none.
+fn header<'a>(slab: &'a mut Slab, resume: &'a mut Resume) -> &'a mut [u8] {
+    let (frame, mut l3) = resume.frame_mut();
+    // A frame may have got a tag by now.
+    if l3 == 0 {
+        l3 = wire::layers::network(slab.bytes(frame)).map_or(0, |layers| layers.l3);
+    }
+    slab.bytes_mut(frame).get_mut(usize::from(l3)..).unwrap_or_default()
+}
+
+/// What a packet acknowledges that does nothing else: TCP without data, ACK its only flag, time stamps its
+/// only option.
+fn plain_ack(ip: &[u8]) -> Option<u32> {
+    let first = *ip.first()?;
+    let (header, len, protocol) = match first >> 4 {
+        4 => (4 * usize::from(first & 0xf), u16::from_be_bytes([*ip.get(2)?, *ip.get(3)?]), 9),
+        _ => (40, 40 + u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]), 6),
+    };
+    let tcp = ip.get(header..usize::from(len)).filter(|_| ip[protocol] == protocol::TCP)?;
+    let head = tcp.first_chunk::<20>()?;
+    let mut options = tcp.get(20..4 * usize::from(head[12] >> 4))?;
+    let is_bare = options.len() + 20 == tcp.len() && head[13] == TcpFlags::ACK.0;
+    while let Some((&kind, rest)) = options.split_first() {
+        options = match kind {
+            0 => &[],
+            1 => rest,
+            8 => rest.get(9..)?,
+            _ => return None,
+        };
+    }
+    is_bare.then(|| u32::from_be_bytes([head[8], head[9], head[10], head[11]]))
+}
+
+/// A packet has waited long enough, and gets these marks.
+pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, marks: Marks) {
+    if marks.any() {
+        mark(r, &mut resume, marks);
     }
     r.tell(|| Event::Resumed);
     match resume {

@@ -25,7 +25,7 @@
 use super::bucket::{Bucket, Limit};
 use super::change::Change;
 use super::discipline::{Discipline, Next};
-use super::nodes::{Label, Nodes, Ring};
+use super::nodes::{Label, Marks, Node, Nodes, Ring};
 use super::path::Path;
 use super::tree::{Forest, Settings};
 use super::wheel::Wheel;
@@ -371,7 +371,7 @@ impl<T> Queues<T> {
         passes
     }
 
-    /// What a port that has room sends next of its class, and whether it is to be marked CE.
+    /// What a port that has room sends next of its class, and what is to be written into it.
     ///
     /// # Errors
     /// When somebody may go; `None` if nobody waits.
@@ -379,15 +379,15 @@ impl<T> Queues<T> {
         &mut self,
         id: QueueLeafId,
         now: Moment,
-    ) -> Result<(T, bool), Option<Moment>> {
+    ) -> Result<(T, Marks), Option<Moment>> {
         let place = self.cold[id.index()].place;
         let next = self.forest.pull(place, &mut self.nodes.list, now);
         self.note_dropped(id);
         match next {
             Next::Packet(node) => {
-                let (len, marked) = (self.nodes.list[node].len, self.nodes.list[node].marked);
+                let Node { len, marks, .. } = self.nodes.list[node];
                 self.count(id, len);
-                self.nodes.take(node).map(|waiting| (waiting, marked)).ok_or(None)
+                self.nodes.take(node).map(|waiting| (waiting, marks)).ok_or(None)
             }
             Next::Empty => Err(None),
             Next::Later(when) => Err(Some(when)),
@@ -438,15 +438,15 @@ impl<T> Queues<T> {
     }
 
     /// Lets go what has its tokens by `now`, in the order of when it had them; `go` gets the leaf,
-    /// the packet, and whether it is to be marked CE.
+    /// the packet, and what is to be written into it.
     ///
     /// Each packet is paid for at its own deadline, not at `now`: calling late delays packets, but
     /// the rate is met all the same. What goes at once then is bounded by how many may wait.
-    pub fn release(&mut self, now: Moment, mut go: impl FnMut(QueueLeafId, T, bool)) {
+    pub fn release(&mut self, now: Moment, mut go: impl FnMut(QueueLeafId, T, Marks)) {
         for (id, mut ring) in std::mem::take(&mut self.orphans) {
             while let Some(node) = ring.pop(&mut self.nodes.list) {
                 if let Some(waiting) = self.nodes.take(node) {
-                    go(id, waiting, false);
+                    go(id, waiting, Marks::default());
                 }
             }
         }
@@ -474,19 +474,19 @@ impl<T> Queues<T> {
             self.put_back(id, ring);
             self.wait_anew(id);
             if let Some(waiting) = self.nodes.take(node) {
-                go(id, waiting, false);
+                go(id, waiting, Marks::default());
             }
         }
     }
 
     /// Lets go who may send in trees at `now`.
-    fn serve(&mut self, now: Moment, go: &mut impl FnMut(QueueLeafId, T, bool)) {
+    fn serve(&mut self, now: Moment, go: &mut impl FnMut(QueueLeafId, T, Marks)) {
         while let Some((id, node)) = self.forest.next(&mut self.nodes.list, &mut self.wheel, now) {
-            let (len, marked) = (self.nodes.list[node].len, self.nodes.list[node].marked);
+            let Node { len, marks, .. } = self.nodes.list[node];
             self.count_path(len);
             self.note_dropped(id);
             if let Some(waiting) = self.nodes.take(node) {
-                go(id, waiting, marked);
+                go(id, waiting, marks);
             }
         }
         self.note_dropped(QueueLeafId(NONE));

@@ -51,7 +51,7 @@ pub use burst::BurstLimit;
 pub use change::Change;
 pub use discipline::Kind;
 pub use leaf::{Decision, Direction, LeafStats, QueueId, QueueLeafId, Queues};
-pub use nodes::Label;
+pub use nodes::{Label, Marks};
 pub use path::Path;
 pub use simple::Simple;
 pub use tree::Settings;

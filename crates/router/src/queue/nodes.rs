@@ -22,25 +22,44 @@ pub struct Label {
     pub tos: u8,
     /// It is of IPv6.
     pub v6: bool,
+    /// What it acknowledges, if it does nothing else: TCP, no data, no option but time stamps.
+    pub ack: Option<u32>,
 }
 
 impl Label {
     /// That of a packet of IPv4.
     #[inline(always)]
     pub const fn v4(tuple: FiveTuple, tos: u8) -> Label {
-        Label { tuple, tos, v6: false }
+        Label { tuple, tos, v6: false, ack: None }
     }
 
     /// That of a packet of IPv6, for a queue that looks at so many bits of its addresses.
     pub fn v6(tuple: FiveTuple<u128>, tos: u8, [src, dst]: [u8; 2]) -> Label {
         let network = |address, len| Ipv6Prefix::new(address, len).bits();
         let (src, dst) = (network(tuple.src, src), network(tuple.dst, dst));
-        Label { tuple: FiveTuple { src, dst, ..tuple }.folded(), tos, v6: true }
+        Label { tuple: FiveTuple { src, dst, ..tuple }.folded(), tos, v6: true, ack: None }
     }
 
     /// Whether it may be marked (RFC 3168: ECT(0), ECT(1) or CE) instead of dropped.
     pub(super) fn takes_marks(self) -> bool {
         self.tos & 3 != 0
+    }
+}
+
+/// What is written into a packet when it goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Congestion Experienced (RFC 3168).
+    pub ce: bool,
+    /// DSCP 0: cake's `wash`.
+    pub wash: bool,
+}
+
+impl Marks {
+    /// Whether there is anything to write.
+    #[inline]
+    pub fn any(self) -> bool {
+        self != Marks::default()
     }
 }
 
@@ -52,8 +71,7 @@ pub(super) struct Node {
     /// When it came.
     pub(super) came: Moment,
     pub(super) label: Label,
-    /// To be marked CE when it goes (RFC 3168).
-    pub(super) marked: bool,
+    pub(super) marks: Marks,
 }
 
 /// The pool.
@@ -83,7 +101,7 @@ impl<T> Default for Nodes<T> {
 impl<T> Nodes<T> {
     /// Takes a packet in; it stands in no ring yet.
     pub(super) fn put(&mut self, waiting: T, len: u32, label: Label, now: Moment) -> u32 {
-        let node = Node { len, next: NONE, came: now, label, marked: false };
+        let node = Node { len, next: NONE, came: now, label, marks: Marks::default() };
         let list = &mut self.list;
         if list.free == NONE {
             list.nodes.push(node);
@@ -179,6 +197,32 @@ impl Ring {
         self.last = node;
         self.packets += 1;
         self.bytes += u64::from(list[node].len);
+    }
+
+    /// All packets, in order.
+    pub(super) fn nodes<'a>(&self, list: &'a List) -> impl Iterator<Item = u32> + 'a {
+        let first = self.first(list);
+        let nodes = std::iter::successors(first, |&node| Some(list[node].next));
+        nodes.take(self.packets as usize)
+    }
+
+    /// Takes out the first packet of those of which `is` says so.
+    pub(super) fn take_if(&mut self, list: &mut List, is: impl Fn(&Node) -> bool) -> Option<u32> {
+        let mut before = self.last;
+        for _ in 0..self.packets {
+            let node = list[before].next;
+            if is(&list[node]) {
+                list[before].next = list[node].next;
+                if self.last == node {
+                    self.last = before;
+                }
+                self.packets -= 1;
+                self.bytes -= u64::from(list[node].len);
+                return Some(node);
+            }
+            before = node;
+        }
+        None
     }
 
     /// Takes the first packet.

@@ -171,7 +171,7 @@ impl Forest {
             rate,
             burst,
             colour: Colour::Red,
-            discipline: Discipline::new(&settings.kind),
+            discipline: Discipline::new(&settings.kind, now),
             active: 0,
             links: [Link { next: NONE, before: NONE }; PRIORITIES],
             feeds: settings.inner.then(|| Box::new([NONE; PRIORITIES])),
@@ -219,7 +219,7 @@ impl Forest {
             });
         }
         if old.kind != settings.kind {
-            let mut discipline = Discipline::new(&settings.kind);
+            let mut discipline = Discipline::new(&settings.kind, now);
             class.discipline.drain(list, |list, node| discipline.enqueue(list, node, now));
             class.discipline = discipline;
         }

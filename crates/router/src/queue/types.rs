@@ -7,7 +7,8 @@
 
 use super::burst::BurstLimit;
 use super::discipline::{
-    CakeLimits, Classifier, CodelLimits, FairLimits, Isolation, Kind, PcqLimits, RedLimits, Tins,
+    AckFilter, CakeLimits, Cells, Classifier, CodelLimits, FairLimits, Framing, Isolation, Kind,
+    PcqLimits, RedLimits, SCHEMES, Tins,
 };
 use crate::facility::Facility;
 use crate::status::Values;
@@ -75,14 +76,24 @@ pub static TYPE: Menu = Menu {
         Property::new("cake-diffserv", Type::Enum(TIN_WORDS), "Tins by DSCP.").default("diffserv3"),
         Property::new("cake-rtt", Type::Time, "How long answers take.").default("100ms"),
         Property::new("cake-memlimit", COUNT, "Bytes that may wait.").default("33554432"),
-        Property::only("cake-bandwidth", &Type::Rate, &["0"], "the queue's max-limit shapes"),
-        Property::only("cake-overhead", &Type::Number(-64, 256), &["0"], NO_OVERHEAD),
-        Property::only("cake-mpu", &Type::Number(0, 256), &["0"], NO_OVERHEAD),
-        Property::only("cake-atm", &Type::Text, &["none"], NO_OVERHEAD),
-        Property::only("cake-ack-filter", &Type::Text, &["none"], "ACKs are not filtered"),
+        Property::new("cake-rtt-scheme", Type::Enum(RTT_WORDS), "The same by name.")
+            .default("none"),
+        Property::new("cake-bandwidth", Type::Rate, "Its own shaper, on the line; 0 is none.")
+            .default("0"),
+        Property::new("cake-overhead-scheme", Type::Enum(SCHEMES), "What the line adds, by name.")
+            .default("none"),
+        Property::new("cake-overhead", Type::Number(-64, 256), "Bytes the line adds to IP's.")
+            .default("0"),
+        Property::new("cake-mpu", Type::Number(0, 256), "Bytes of the shortest on the line.")
+            .default("0"),
+        Property::new("cake-atm", Type::Enum(&["none", "ptm", "atm"]), "What the line cuts into.")
+            .default("none"),
+        Property::new("cake-ack-filter", Type::Enum(&["none", "filter", "aggressive"]), ACKS)
+            .default("none"),
+        Property::only("cake-autorate-ingress", &Type::Bool, &["no"], "rates are as configured"),
         Property::new("cake-nat", Type::Bool, "Flows are those before src-nat, either way; kept.")
             .default("no"),
-        Property::only("cake-wash", &Type::Bool, &["no"], "DSCP stays as it is"),
+        Property::new("cake-wash", Type::Bool, "DSCP is 0 afterwards.").default("no"),
     ],
     help: "How packets wait in queues, by name.",
 };
@@ -95,7 +106,7 @@ const COUNT: Type = Type::Number(0, u32::MAX as i64);
 const THRESHOLD: Type = Type::Or(&["", "none"], &Type::Time);
 const MASK: Type = Type::Number(0, 32);
 const MASK6: Type = Type::Number(0, 128);
-const NO_OVERHEAD: &str = "packets cost their IP length and 14 bytes";
+const ACKS: &str = "Acknowledgements that go for a later one.";
 
 const KIND_WORDS: &[&str] =
     &["pfifo", "bfifo", "mq-pfifo", "sfq", "red", "pcq", "none", "codel", "fq-codel", "cake"];
@@ -109,7 +120,29 @@ const FLOW_MODES: &[&str] = &[
     "dual-dsthost",
     "triple-isolate",
 ];
-const TIN_WORDS: &[&str] = &["besteffort", "diffserv3", "diffserv4", "precedence"];
+const TIN_WORDS: &[&str] = &["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"];
+/// How long answers take, by tc-cake(8)'s names.
+const RTTS: [(&str, Duration); 8] = [
+    ("datacentre", Duration::from_micros(100)),
+    ("lan", Duration::from_millis(1)),
+    ("metro", Duration::from_millis(10)),
+    ("regional", Duration::from_millis(30)),
+    ("internet", Duration::from_millis(100)),
+    ("oceanic", Duration::from_millis(300)),
+    ("satellite", Duration::from_secs(1)),
+    ("interplanetary", Duration::from_secs(1000)),
+];
+const RTT_WORDS: &[&str] = &[
+    "none",
+    "datacentre",
+    "lan",
+    "metro",
+    "regional",
+    "internet",
+    "oceanic",
+    "satellite",
+    "interplanetary",
+];
 
 /// The types that RouterOS begins with, in its order.
 const PREDEFINED: &[&str] = &[
@@ -251,11 +284,13 @@ fn kind(item: &Read) -> Option<Kind> {
                 u32::MAX,
             )),
             isolation: Isolation::Flows,
+            acks: AckFilter::None,
         }),
         "cake" => Kind::Cake(CakeLimits {
             tins: match item.text("cake-diffserv").as_str() {
                 "besteffort" => Tins::BestEffort,
                 "diffserv4" => Tins::Diffserv4,
+                "diffserv8" => Tins::Diffserv8,
                 "precedence" => Tins::Precedence,
                 _ => Tins::Diffserv3,
             },
@@ -269,12 +304,42 @@ fn kind(item: &Read) -> Option<Kind> {
                 "dual-dsthost" => Isolation::DualDstHost,
                 _ => Isolation::Triple,
             },
-            rtt: item.time("cake-rtt").max(Duration::from_micros(1)),
+            rtt: match RTTS.iter().find(|(name, _)| *name == item.text("cake-rtt-scheme")) {
+                Some(&(_, rtt)) => rtt,
+                None => item.time("cake-rtt").max(Duration::from_micros(1)),
+            },
             bytes: number("cake-memlimit"),
+            rate: item.rate("cake-bandwidth"),
+            framing: framing(item),
+            acks: match item.text("cake-ack-filter").as_str() {
+                "filter" => AckFilter::Filter,
+                "aggressive" => AckFilter::Aggressive,
+                _ => AckFilter::None,
+            },
+            wash: item.bool("cake-wash"),
         }),
         "none" => return None,
         _ => Kind::Pfifo(count("pfifo-limit")),
     })
+}
+
+/// That of the scheme, but for what is said otherwise.
+fn framing(item: &Read) -> Framing {
+    let mut framing = Framing::of(&item.text("cake-overhead-scheme"));
+    match item.number("cake-overhead") {
+        0 => {}
+        overhead => framing.overhead = Some(overhead as i16),
+    }
+    match item.number("cake-mpu") {
+        0 => {}
+        mpu => framing.mpu = mpu as u16,
+    }
+    match item.text("cake-atm").as_str() {
+        "atm" => framing.cells = Cells::Atm,
+        "ptm" => framing.cells = Cells::Ptm,
+        _ => {}
+    }
+    framing
 }
 
 /// The types that RouterOS begins with, as they are then.

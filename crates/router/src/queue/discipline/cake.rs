@@ -2,14 +2,20 @@
 //!
 //! ```text
 //!  DSCP ─► tin (bulk │ best effort │ video │ voice) ─► host ─► flow: CoDel ─┐
-//!          └────────── in turn, by their weights ◄──────────────────────────┘
+//!          └─ no bandwidth: in turn, by their weights                       ├─► shaper ─►
+//!             bandwidth:    the last whose share of it is not used up  ◄────┘   bytes on the line
 //! ```
 //!
-//! The rate is the class's own: its token bucket is CAKE's shaper. Flows are told apart by name, so
-//! none ever collide. Missing: **ack-filter**, **overhead** (refused), **BLUE beside CoDel**.
+//! With `cake-bandwidth` it is a shaper itself, which counts what packets take on the line behind
+//! ([`Framing`]); without, the class's token bucket is the only one. Flows are told apart by name, so
+//! none ever collide. Missing: **autorate-ingress** (refused), **BLUE beside CoDel**.
 
+use super::ack::AckFilter;
 use super::codel::CodelLimits;
 use super::fair::{Fair, FairLimits, Isolation};
+use super::framing::Framing;
+use super::{Limit, Next};
+use crate::queue::bucket::Bucket;
 use crate::queue::nodes::{List, Ring};
 use std::time::Duration;
 use wire::Moment;
@@ -25,6 +31,14 @@ pub struct CakeLimits {
     pub rtt: Duration,
     /// `cake-memlimit`, bytes.
     pub bytes: u64,
+    /// `cake-bandwidth`, bits per second on the line; 0 is no shaper.
+    pub rate: u64,
+    /// What packets take on the line.
+    pub framing: Framing,
+    /// `cake-ack-filter`.
+    pub acks: AckFilter,
+    /// `cake-wash`: DSCP is 0 afterwards.
+    pub wash: bool,
 }
 
 /// `cake-diffserv`: how many tins, and who belongs where.
@@ -36,18 +50,21 @@ pub enum Tins {
     Diffserv3,
     /// Bulk, best effort, video, voice.
     Diffserv4,
+    /// Eight, from bulk to network control.
+    Diffserv8,
     /// By the three bits of IP precedence.
     Precedence,
 }
 
 impl Tins {
-    /// What each may send in its turn, relative to the others: as Linux has it.
+    /// What each may send in its turn, relative to the others; the largest has the whole bandwidth, the
+    /// others as large a part of it. As Linux has it.
     fn quanta(self) -> &'static [u32] {
         match self {
             Tins::BestEffort => &[1024],
             Tins::Diffserv3 => &[64, 1024, 256],
             Tins::Diffserv4 => &[64, 1024, 512, 256],
-            Tins::Precedence => &[256, 224, 196, 172, 150, 131, 115, 101],
+            Tins::Diffserv8 | Tins::Precedence => &[256, 224, 196, 172, 150, 131, 115, 101],
         }
     }
 
@@ -61,6 +78,7 @@ impl Tins {
         match self {
             Tins::BestEffort => 0,
             Tins::Precedence => usize::from(dscp >> 3),
+            Tins::Diffserv8 => DIFFSERV8[usize::from(dscp & 63)].into(),
             _ if bulk => 0,
             Tins::Diffserv3 => 1 + usize::from(voice),
             Tins::Diffserv4 if voice => 3,
@@ -69,77 +87,155 @@ impl Tins {
     }
 }
 
+/// The tins of eight by DSCP, as Linux has them.
+const DIFFSERV8: [u8; 64] = [
+    2, 0, 1, 2, 4, 2, 2, 2, //
+    1, 2, 1, 2, 1, 2, 1, 2, // CS1, AF1x
+    5, 2, 4, 2, 4, 2, 4, 2, // CS2, AF2x
+    3, 2, 3, 2, 3, 2, 3, 2, // CS3, AF3x
+    6, 2, 3, 2, 3, 2, 3, 2, // CS4, AF4x
+    6, 2, 2, 2, 6, 2, 6, 2, // CS5, VA, EF
+    7, 2, 2, 2, 2, 2, 2, 2, // CS6
+    7, 2, 2, 2, 2, 2, 2, 2, // CS7
+];
+
 #[derive(Clone, Debug)]
 pub(in crate::queue) struct Cake {
     tins: Vec<Tin>,
-    kind: Tins,
     limits: CakeLimits,
+    /// Of the whole.
+    shaper: Bucket,
     /// Whose turn it is.
     turn: usize,
+    pub(super) packets: u32,
+    pub(super) bytes: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Tin {
     fair: Fair,
+    /// Its share of the bandwidth, bits per second, which it may exceed while nobody else wants it; 0
+    /// is none.
+    rate: u64,
+    /// When it has not used up its share.
+    next: Moment,
     quantum: u32,
     deficit: i64,
 }
 
 impl Cake {
-    pub(super) fn new(limits: CakeLimits) -> Cake {
-        let codel = CodelLimits {
-            packets: u32::MAX,
-            target: limits.rtt / 20,
-            interval: limits.rtt,
-            ecn: true,
-            ce: None,
+    pub(super) fn new(limits: CakeLimits, now: Moment) -> Cake {
+        let quanta = limits.tins.quanta();
+        let most = u64::from(quanta.iter().copied().max().unwrap_or(1));
+        let tin = |&quantum: &u32| {
+            let rate = u128::from(limits.rate) * u128::from(quantum) / u128::from(most);
+            let rate = rate as u64; // at most the whole
+            let fair = FairLimits {
+                packets: u32::MAX,
+                bytes: u64::MAX,
+                flows: 0,
+                quantum: 1514,
+                codel: Some(codel(limits.rtt, rate)),
+                isolation: limits.isolation,
+                acks: limits.acks,
+            };
+            let fair = Fair::new(fair, Duration::ZERO);
+            Tin { fair, rate, next: now, quantum, deficit: 0 }
         };
-        let fair = FairLimits {
-            packets: u32::MAX,
-            bytes: u64::MAX,
-            flows: 0,
-            quantum: 1514,
-            codel: Some(codel),
-            isolation: limits.isolation,
-        };
-        let tin =
-            |&quantum: &u32| Tin { fair: Fair::new(fair, Duration::ZERO), quantum, deficit: 0 };
-        let tins = limits.tins.quanta().iter().map(tin).collect();
-        Cake { tins, kind: limits.tins, limits, turn: 0 }
+        let (tins, shaper) = (quanta.iter().map(tin).collect(), shaper(limits.rate, now));
+        Cake { tins, limits, shaper, turn: 0, packets: 0, bytes: 0 }
     }
 
     pub(super) fn enqueue(&mut self, list: &mut List, node: u32, now: Moment) {
-        let tin = self.kind.of(list[node].label.tos >> 2);
-        self.tins[tin].fair.enqueue(list, node, now);
-        while self.waiting().1 > self.limits.bytes {
-            let fattest = self.tins.iter_mut().max_by_key(|tin| tin.fair.bytes);
-            fattest.into_iter().for_each(|tin| tin.fair.drop_one(list));
+        let dscp = list[node].label.tos >> 2;
+        list[node].marks.wash = self.limits.wash && dscp != 0;
+        let tin = self.limits.tins.of(dscp);
+        if self.tins[tin].fair.packets == 0 {
+            self.tins[tin].next = self.tins[tin].next.max(now);
+        }
+        self.at(tin, |fair| fair.enqueue(list, node, now));
+        while self.bytes > self.limits.bytes {
+            let tins = self.tins.iter().enumerate();
+            let fattest = tins.max_by_key(|(_, tin)| tin.fair.bytes).map_or(0, |(at, _)| at);
+            self.at(fattest, |fair| fair.drop_one(list));
         }
     }
 
-    pub(super) fn dequeue(&mut self, list: &mut List, now: Moment) -> Option<u32> {
-        while self.waiting().0 > 0 {
+    pub(super) fn dequeue(&mut self, list: &mut List, now: Moment) -> Next {
+        while self.packets > 0 {
+            if let Some(when) = self.shaper.clear(now) {
+                return Next::Later(when);
+            }
+            let at = if self.limits.rate == 0 { self.in_turn() } else { self.by_share(now) };
+            if let Some(node) = self.at(at, |fair| fair.dequeue(list, now)) {
+                let len = self.limits.framing.len(list[node].len);
+                let tin = &mut self.tins[at];
+                tin.deficit -= i64::from(len);
+                tin.charge(len, now);
+                self.shaper.charge(len);
+                return Next::Packet(node);
+            }
+        }
+        Next::Empty
+    }
+
+    /// The tin whose turn it is, of those with packets.
+    fn in_turn(&mut self) -> usize {
+        loop {
             let tin = &mut self.tins[self.turn];
-            if tin.fair.packets == 0 || tin.deficit <= 0 {
-                tin.deficit = (tin.deficit + i64::from(tin.quantum)).min(i64::from(tin.quantum));
-                self.turn = (self.turn + 1) % self.tins.len();
-                continue;
+            if tin.fair.packets > 0 && tin.deficit > 0 {
+                return self.turn;
             }
-            if let Some(node) = tin.fair.dequeue(list, now) {
-                tin.deficit -= i64::from(list[node].len);
-                return Some(node);
-            }
+            tin.deficit = (tin.deficit + i64::from(tin.quantum)).min(i64::from(tin.quantum));
+            self.turn = (self.turn + 1) % self.tins.len();
         }
-        None
     }
 
-    pub(super) fn waiting(&self) -> (u32, u64) {
-        let add =
-            |(packets, bytes), tin: &Tin| (packets + tin.fair.packets, bytes + tin.fair.bytes);
-        self.tins.iter().fold((0, 0), add)
+    /// The last tin with packets that has not used up its share of the bandwidth; if all have, the one
+    /// that has it again first.
+    fn by_share(&self, now: Moment) -> usize {
+        let waiting = self.tins.iter().enumerate().filter(|(_, tin)| tin.fair.packets > 0);
+        let when = waiting.map(|(at, tin)| (tin.next.max(now), at));
+        // Of those that may send now, the last; they come before all others.
+        when.min_by_key(|&(when, at)| (when, std::cmp::Reverse(at))).map_or(0, |(_, at)| at)
+    }
+
+    /// Does something with a tin, and counts what waits by that.
+    fn at<R>(&mut self, tin: usize, with: impl FnOnce(&mut Fair) -> R) -> R {
+        let fair = &mut self.tins[tin].fair;
+        let (packets, bytes) = (fair.packets, fair.bytes);
+        let result = with(fair);
+        self.packets = self.packets - packets + fair.packets;
+        self.bytes = self.bytes - bytes + fair.bytes;
+        result
     }
 
     pub(super) fn rings(&mut self) -> impl Iterator<Item = &mut Ring> {
         self.tins.iter_mut().flat_map(|tin| tin.fair.rings())
     }
+}
+
+impl Tin {
+    /// Counts `len` bytes in its share. What it has beyond that is not held against it for longer than
+    /// one packet takes.
+    fn charge(&mut self, len: u32, now: Moment) {
+        let takes = (u64::from(len) * 8_000_000_000).checked_div(self.rate).unwrap_or(0);
+        let takes = Duration::from_nanos(takes);
+        let next = if self.next < now { self.next + takes } else { now + takes };
+        self.next = self.next.max(next);
+    }
+}
+
+/// A shaper that is at most a millisecond behind: as late as a port may ask.
+fn shaper(rate: u64, now: Moment) -> Bucket {
+    Bucket::new(Limit { rate, depth_ns: 1_000_000, packets: 0 }, now).with_room_for_a_packet()
+}
+
+/// CoDel's terms for a tin of this rate: as Linux has it, at least one and a half packets may wait.
+fn codel(rtt: Duration, rate: u64) -> CodelLimits {
+    let packet = (1514 * 8 * 1_000_000_000u64).checked_div(rate).unwrap_or(0);
+    let usual = rtt / 20;
+    let target = usual.max(Duration::from_nanos(packet * 3 / 2));
+    let interval = (rtt + target - usual).max(2 * target);
+    CodelLimits { packets: u32::MAX, target, interval, ecn: true, ce: None }
 }

@@ -51,7 +51,7 @@ impl Codel {
         let node = self.next(ring, list, now)?;
         let late = |threshold| now.since(list[node].came) > threshold;
         if self.limits.ce.is_some_and(late) && list[node].label.takes_marks() {
-            list[node].marked = true;
+            list[node].marks.ce = true;
         }
         Some(node)
     }
@@ -119,7 +119,7 @@ impl Codel {
 
     fn mark(&self, list: &mut List, node: u32) -> bool {
         let marks = self.limits.ecn && list[node].label.takes_marks();
-        list[node].marked |= marks;
+        list[node].marks.ce |= marks;
         marks
     }
 

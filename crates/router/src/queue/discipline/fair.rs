@@ -8,6 +8,7 @@
 //!
 //! RFC 8290 is fq_codel; McKenney 1990 is sfq.
 
+use super::ack::AckFilter;
 use super::codel::{Codel, CodelLimits};
 use crate::queue::nodes::{Label, List, Ring};
 use std::collections::{HashMap, VecDeque};
@@ -29,6 +30,8 @@ pub struct FairLimits {
     pub codel: Option<CodelLimits>,
     /// Whose shares are equal.
     pub isolation: Isolation,
+    /// Acknowledgements that go for a later one.
+    pub acks: AckFilter,
 }
 
 /// Whose shares are equal: cake's `flowmode`.
@@ -55,6 +58,7 @@ impl FairLimits {
             quantum: allot,
             codel: None,
             isolation: Isolation::Flows,
+            acks: AckFilter::None,
         }
     }
 }
@@ -114,8 +118,13 @@ impl Fair {
         }
         let (label, len) = (list[node].label, list[node].len);
         let at = self.flow(label);
-        self.flows[at as usize].ring.push(list, node);
+        let ring = &mut self.flows[at as usize].ring;
+        ring.push(list, node);
         (self.packets, self.bytes) = (self.packets + 1, self.bytes + u64::from(len));
+        if let Some(old) = self.limits.acks.take(ring, list, node) {
+            (self.packets, self.bytes) = (self.packets - 1, self.bytes - u64::from(list[old].len));
+            list.dropped.push(old);
+        }
         self.activate(at);
         while self.packets > self.limits.packets || self.bytes > self.limits.bytes {
             self.drop_one(list);

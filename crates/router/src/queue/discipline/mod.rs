@@ -8,12 +8,16 @@
 //! A discipline never asks whether the class may send: that is its token bucket's and its tree's
 //! business. Packets are nodes of one pool; a discipline holds rings of their numbers.
 
+// Acknowledgements that say less than a later one.
+mod ack;
 // Several tins by DSCP, each shared fairly.
 mod cake;
 // CoDel: drops by how long packets wait.
 mod codel;
 // Fair shares by flow: sfq, fq_codel, a tin of cake.
 mod fair;
+// What packets take on the line behind.
+mod framing;
 // Per connection queuing: sub-queues by classifier, each with its own rate.
 mod pcq;
 // Random early detection.
@@ -32,9 +36,12 @@ use red::Red;
 use std::time::Duration;
 use wire::Moment;
 
+pub use ack::AckFilter;
 pub use cake::{CakeLimits, Tins};
 pub use codel::CodelLimits;
 pub use fair::{FairLimits, Isolation};
+pub(super) use framing::SCHEMES;
+pub use framing::{Cells, Framing};
 pub use pcq::{Classifier, PcqLimits};
 pub use red::RedLimits;
 
@@ -70,6 +77,7 @@ impl Kind {
         match self {
             Kind::Red(_) => false,
             Kind::Pcq(limits) => limits.rate == 0,
+            Kind::Cake(limits) => limits.rate == 0 && !limits.wash,
             _ => true,
         }
     }
@@ -99,7 +107,7 @@ pub(super) enum Discipline {
 
 impl Discipline {
     /// Nobody waits.
-    pub(super) fn new(kind: &Kind) -> Discipline {
+    pub(super) fn new(kind: &Kind, now: Moment) -> Discipline {
         match *kind {
             Kind::Pfifo(_) | Kind::Bfifo(_) => Discipline::Fifo(Ring::default(), *kind),
             Kind::Red(limits) => Discipline::Red(Box::new(Red::new(limits))),
@@ -109,7 +117,7 @@ impl Discipline {
             Kind::FqCodel(limits) => Discipline::Fair(Box::new(Fair::new(limits, Duration::ZERO))),
             Kind::Codel(limits) => Discipline::Codel(Box::new(Codel::new(limits)), Ring::default()),
             Kind::Pcq(limits) => Discipline::Pcq(Box::new(Pcq::new(limits))),
-            Kind::Cake(limits) => Discipline::Cake(Box::new(Cake::new(limits))),
+            Kind::Cake(limits) => Discipline::Cake(Box::new(Cake::new(limits, now))),
         }
     }
 
@@ -158,7 +166,7 @@ impl Discipline {
             Discipline::Codel(codel, ring) => codel.dequeue(ring, list, now),
             Discipline::Fair(fair) => fair.dequeue(list, now),
             Discipline::Pcq(pcq) => return pcq.dequeue(list, now),
-            Discipline::Cake(cake) => cake.dequeue(list, now),
+            Discipline::Cake(cake) => return cake.dequeue(list, now),
         };
         packet.map_or(Next::Empty, Next::Packet)
     }
@@ -170,7 +178,7 @@ impl Discipline {
             Discipline::Red(red) => (red.ring.packets, red.ring.bytes),
             Discipline::Fair(fair) => (fair.packets, fair.bytes),
             Discipline::Pcq(pcq) => (pcq.packets, pcq.bytes),
-            Discipline::Cake(cake) => cake.waiting(),
+            Discipline::Cake(cake) => (cake.packets, cake.bytes),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::book::Fresh;
-use crate::queue::{Change, Decision, Label, QueueId, QueueLeafId, Queues, Settings};
+use crate::queue::{Change, Decision, Label, Marks, QueueId, QueueLeafId, Queues, Settings};
 use wire::FiveTuple;
 
 const MS: u64 = 1_000_000;
@@ -72,7 +72,7 @@ fn load(queues: &mut Queues<(u32, u64)>, rates: &[u64], tos: u8, seconds: u64) -
                     outcome.bytes[flow as usize] += 1000;
                     outcome.waited.push(waited);
                 }
-                outcome.marked += u64::from(marked);
+                outcome.marked += u64::from(marked.ce);
             });
         }
         for (flow, (rate, due)) in (0u32..).zip(rates.iter().zip(&mut due)) {
@@ -114,12 +114,25 @@ fn fq_codel(ecn: bool) -> Kind {
         quantum: 1514,
         codel: Some(codel(ecn)),
         isolation: Isolation::Flows,
+        acks: AckFilter::None,
     })
 }
 
 fn cake(tins: Tins) -> Kind {
-    let rtt = Duration::from_millis(100);
-    Kind::Cake(CakeLimits { tins, isolation: Isolation::Triple, rtt, bytes: 32 << 20 })
+    Kind::Cake(limits(tins))
+}
+
+fn limits(tins: Tins) -> CakeLimits {
+    CakeLimits {
+        tins,
+        isolation: Isolation::Triple,
+        rtt: Duration::from_millis(100),
+        bytes: 32 << 20,
+        rate: 0,
+        framing: Framing::NONE,
+        acks: AckFilter::None,
+        wash: false,
+    }
 }
 
 const SFQ: Kind = Kind::Sfq { perturb: Duration::from_secs(5), allot: 1514 };
@@ -184,7 +197,7 @@ fn codel_keeps_the_delay_at_its_target() {
                     if when.as_nanos() > 5 * SECOND {
                         waited.push(when.as_nanos().saturating_sub(came));
                     }
-                    answers.push_back((when.as_nanos() + 20 * MS, marked));
+                    answers.push_back((when.as_nanos() + 20 * MS, marked.ce));
                 });
             }
             while queues.take_dropped().is_some() {
@@ -285,4 +298,111 @@ fn limits_of_bytes_and_red_drop() {
     assert!(outcome.dropped > 0);
     let median = outcome.percentile(50) / (8 * MS);
     assert!((8..=55).contains(&median), "{median} packets");
+}
+
+/// Without a limit of its class; what a packet of 1,000 bytes takes is counted by what its line adds.
+#[test]
+fn cake_shapes_by_what_packets_take_on_the_line() {
+    for (scheme, len) in [("raw", 1000), ("ethernet", 1024), ("pppoe-llcsnap", 1166)] {
+        let framing = Framing::of(scheme);
+        let kind = Kind::Cake(CakeLimits { rate: 10_000_000, framing, ..limits(Tins::Diffserv3) });
+        let outcome = load(&mut queue(0, kind), &[8_000_000; 4], 0, 5);
+        let sent: u64 = outcome.bytes.iter().sum();
+        let expected = 4 * 10_000_000 / 8 * 1000 / len;
+        assert!(sent.abs_diff(expected) <= expected / 200, "{scheme}: {sent} of {expected}");
+        assert!(outcome.jain() >= 0.99, "{scheme}: {:?}", outcome.bytes);
+    }
+}
+
+/// Bytes that went of each load with its DSCP, and the marks that it got.
+fn by_dscp(limits: CakeLimits, loads: &[(u32, u8)]) -> Vec<(u64, Marks)> {
+    let mut queues = queue(0, Kind::Cake(limits));
+    let id = QueueLeafId(0);
+    let mut sent = vec![(0, Marks::default()); loads.len()];
+    let mut due = vec![0; loads.len()];
+    for now in (0..4 * SECOND).step_by(MS as usize) {
+        while let Some(when) = queues.next_deadline().filter(|&when| when <= at(now)) {
+            queues.release(when, |_, (flow, _), marks| {
+                let (bytes, seen) = &mut sent[flow as usize];
+                *bytes += 1000;
+                seen.wash |= marks.wash;
+            });
+        }
+        for (flow, (&(rate, dscp), due)) in (0u32..).zip(loads.iter().zip(&mut due)) {
+            *due += rate / 1000;
+            while *due >= 8000 {
+                *due -= 8000;
+                assert_eq!(queues.offer(id, at(now), 1000), Decision::Enqueue, "it is a shaper");
+                queues.enqueue(id, (flow, now), 1000, label(flow, dscp << 2), at(now));
+            }
+        }
+        while queues.take_dropped().is_some() {}
+    }
+    sent
+}
+
+/// Voice has a quarter of the bandwidth for certain and the rest if nobody wants it; bulk the least.
+#[test]
+fn tins_share_cakes_bandwidth() {
+    const M: u32 = 1_000_000;
+    for (tins, loads, expected) in [
+        // Voice within its quarter: all of it.
+        (Tins::Diffserv3, vec![(2 * M, 46), (20 * M, 0)], vec![20, 80]),
+        // Beyond: the quarter, and turns by turns for the rest.
+        (Tins::Diffserv3, vec![(20 * M, 46), (20 * M, 0)], vec![25, 75]),
+        (Tins::Diffserv3, vec![(20 * M, 46)], vec![100]),
+        (Tins::Diffserv4, vec![(20 * M, 34), (20 * M, 8), (1, 0)], vec![94, 6, 0]),
+        (Tins::Diffserv8, vec![(3 * M, 46), (20 * M, 1)], vec![30, 70]),
+        (Tins::BestEffort, vec![(20 * M, 46), (20 * M, 8)], vec![50, 50]),
+    ] {
+        let sent = by_dscp(CakeLimits { rate: 10 * u64::from(M), ..limits(tins) }, &loads);
+        for ((bytes, marks), percent) in sent.iter().zip(&expected) {
+            let of_100 = bytes * 100 / (4 * 10 * u64::from(M) / 8);
+            assert!(of_100.abs_diff(*percent) <= 3, "{tins:?} {loads:?}: {sent:?}");
+            assert!(!marks.wash);
+        }
+    }
+}
+
+/// `wash` takes the DSCP of those who have one.
+#[test]
+fn cake_washes_dscp() {
+    let sent = by_dscp(
+        CakeLimits { wash: true, ..limits(Tins::Diffserv3) },
+        &[(1 << 20, 46), (1 << 20, 0)],
+    );
+    assert_eq!(sent.iter().map(|(_, marks)| marks.wash).collect::<Vec<_>>(), [true, false]);
+}
+
+/// Acknowledgements wait behind one packet of data: which of them go for later ones.
+#[test]
+fn acknowledgements_go_for_later_ones() {
+    let many = [Some(100), Some(200), Some(300), None, Some(400)];
+    for (acks, offered, stay) in [
+        (AckFilter::None, &many[..], vec![0, 1, 2, 3, 4]),
+        (AckFilter::Filter, &many[..], vec![2, 3, 4]),
+        (AckFilter::Aggressive, &many[..], vec![3, 4]),
+        // The same number again is news: a segment was lost.
+        (AckFilter::Aggressive, &[Some(7), Some(7), Some(7)], vec![0, 1, 2]),
+        // Numbers go round.
+        (AckFilter::Aggressive, &[Some(u32::MAX), Some(3)], vec![1]),
+        (AckFilter::Aggressive, &[Some(9), Some(3)], vec![0, 1]),
+    ] {
+        let mut queues =
+            queue(0, Kind::Cake(CakeLimits { acks, rate: 1_000_000, ..limits(Tins::Diffserv3) }));
+        let id = QueueLeafId(0);
+        queues.enqueue(id, (99, 0), 60_000, label(1, 0), at(0));
+        queues.release(at(1), |_, _, _| {});
+        for (serial, ack) in (0..).zip(offered) {
+            queues.enqueue(id, (serial, 0), 60, Label { ack: *ack, ..label(1, 0) }, at(2));
+        }
+        let mut out = Vec::new();
+        queues.release(at(2 * SECOND), |_, (serial, _), _| out.push(serial));
+        let dropped = std::iter::from_fn(|| queues.take_dropped()).count();
+        assert_eq!(
+            (out, dropped),
+            (stay.clone(), offered.len() - stay.len()),
+            "{acks:?} {offered:?}"
+        );
+    }
 }
