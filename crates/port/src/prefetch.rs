@@ -7,6 +7,15 @@ pub fn element<T>(slice: &[T], index: usize) {
     address(slice.as_ptr().wrapping_add(index));
 }
 
+/// The same of the first `lines` cache lines of `slice[index]`.
+#[inline(always)]
+pub fn lines<T>(slice: &[T], index: usize, lines: usize) {
+    let start = slice.as_ptr().wrapping_add(index).cast::<u8>();
+    for line in 0..lines {
+        address(start.wrapping_add(64 * line));
+    }
+}
+
 /// Asks for the cache line at `address`.
 #[inline(always)]
 pub(crate) fn address<T>(address: *const T) {

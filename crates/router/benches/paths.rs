@@ -154,7 +154,9 @@ fn run(c: &mut Criterion, name: &str, device: &mut Device, traffic: &[(usize, Ve
                 device.send(port, chunk);
                 time += device.breathe();
                 let out = device.drain();
-                assert_eq!(out, CHUNK, "lost: {:?}", device.router.discards());
+                // It may ask for a neighbour meanwhile.
+                let lost = device.router.discards();
+                assert!((CHUNK..CHUNK + 4).contains(&out), "{out} of {CHUNK}: {lost:?}");
             }
             least = least.min(time.as_nanos() as f64 / (n * CHUNK as u64) as f64);
             time
@@ -165,7 +167,7 @@ fn run(c: &mut Criterion, name: &str, device: &mut Device, traffic: &[(usize, Ve
         LEAST.lock().expect("no panic before").push((name.to_owned(), least));
     }
     let counts = device.router.path_counts();
-    println!("{name}: {} replayed, {:?}", counts.replayed, device.router.discards());
+    println!("{name}: {} replayed", counts.replayed);
 }
 
 /// Times `traffic` through queues that are always full. `rate` is what each of `queues` is to have, in bits

@@ -168,8 +168,11 @@ pub(crate) struct Recipes {
     forgotten: Vec<Vec<Recipe>>,
 }
 
-/// More different ways than this are not kept apart: all are forgotten and learnt anew.
-const MAX: usize = 1 << 16;
+/// More different ways than this are not kept apart: all are forgotten and learnt anew. A million queues
+/// have two each.
+const MAX: usize = 1 << 21;
+/// More than this are not all in the caches.
+const MANY: usize = 1024;
 /// How many changes a flow may have missed and still ask what they were.
 const DIFFERENCES: usize = 32;
 /// More addresses than this are not remembered to have moved: all is forgotten.
@@ -195,6 +198,19 @@ impl Recipes {
     #[inline(always)]
     pub(crate) fn generation(&self) -> u32 {
         self.generation
+    }
+
+    /// Whether they are too many for the caches.
+    #[inline(always)]
+    pub(crate) fn are_many(&self) -> bool {
+        self.list.len() > MANY
+    }
+
+    /// Asks for a recipe's memory.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, number: u32) {
+        let lines = size_of::<Recipe>().div_ceil(64);
+        port::prefetch::lines(&self.list, (number as usize).wrapping_sub(1), lines);
     }
 
     /// The recipe of a number other than 0.

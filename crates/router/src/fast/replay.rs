@@ -21,7 +21,7 @@ use crate::firewall::mark::Mark;
 use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::NeighbourId;
-use crate::queue::{Decision, Label};
+use crate::queue::{Decision, Label, QueueLeafId};
 use crate::router::Router;
 use crate::tool::profile::Facility;
 use port::{Batch, Frame, Slab};
@@ -102,6 +102,7 @@ fn receive_at<const PROFILED: bool, const HEADER: usize>(
         let mut others = [came; Batch::CAPACITY];
         look_again(r, port, &mut plain, &mut others, batch);
         find_flows(r, &mut plain[..n]);
+        look_ahead(r, &plain[..n]);
         for ((plain, came), frame) in plain.iter().zip(&others).zip(batch.drain()) {
             if let Err(frame) = replay_any(r, now, plain, *came, frame, &mut passed) {
                 flow::physical_in(r, now, port, frame);
@@ -110,6 +111,7 @@ fn receive_at<const PROFILED: bool, const HEADER: usize>(
         return passed.settle(r);
     }
     find_flows(r, &mut plain[..n]);
+    look_ahead(r, &plain[..n]);
     for (plain, frame) in plain.iter().zip(batch.drain()) {
         if let Err(frame) = replay::<PROFILED, HEADER>(r, now, plain, came, frame, &mut passed) {
             flow::physical_in(r, now, port, frame);
@@ -139,6 +141,31 @@ pub(super) fn find_flows(r: &Router, plain: &mut [Plain]) {
             flows.prefetch_flow(flow);
         }
     }
+}
+
+/// Asks for the recipes of packets, and for the queues on their ways, where they are too many for the caches.
+#[inline(always)]
+fn look_ahead(r: &Router, plain: &[Plain]) {
+    if r.learnt.recipes.are_many() {
+        look_at_recipes(r, plain);
+    }
+}
+
+/// One thing after the other for the whole batch, so that the misses of its packets overlap.
+#[inline(never)]
+fn look_at_recipes(r: &Router, plain: &[Plain]) {
+    let flows = r.v4.connections.flows();
+    let with_flow = || plain.iter().filter(|plain| plain.flow != FlowId::NONE);
+    let numbers = || with_flow().map(|plain| flows.flow(plain.flow).recipe);
+    numbers().for_each(|number| r.learnt.recipes.prefetch(number));
+    let mut leaves = [QueueLeafId(0); Batch::CAPACITY];
+    let mut n = 0;
+    let recipes = numbers().filter_map(|number| r.learnt.recipes.get(number));
+    for leaf in recipes.filter_map(|recipe| recipe.way.queues.first()) {
+        leaves[n] = leaf;
+        n += 1;
+    }
+    r.queues.look_ahead(&leaves[..n]);
 }
 
 /// Looks again at what was not plain: takes priority tags off, and finds what others came through.

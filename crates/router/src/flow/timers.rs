@@ -61,7 +61,12 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
 /// Lets go what waits in queues and may go by now.
 pub(crate) fn release(r: &mut Router, now: Moment) {
     let mut released = std::mem::take(&mut r.io.released);
-    r.queues.release(now, |_, waited, marks| released.push((waited, marks)));
+    let slab = &r.io.slab;
+    r.queues.release(now, |_, waited, marks| {
+        // It has left the caches, maybe; when its turn comes, it is there again.
+        slab.prefetch(waited.frame());
+        released.push((waited, marks));
+    });
     for (waited, marks) in released.drain(..) {
         resume(r, now, waited, marks);
     }

@@ -75,6 +75,16 @@ impl Resume {
         }
     }
 
+    /// Its first frame.
+    pub(crate) fn frame(&self) -> &Frame {
+        match self {
+            Resume::Out(leaving) => &leaving.frame,
+            Resume::Out6(leaving) => &leaving.frame,
+            Resume::In(arriving) => &arriving.p.frame,
+            Resume::Link { frame, .. } => frame,
+        }
+    }
+
     /// All its frames.
     pub(crate) fn frames(self) -> Vec<Frame> {
         let (frame, rest) = match self {

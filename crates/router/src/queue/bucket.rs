@@ -22,7 +22,7 @@
 use wire::Moment;
 
 /// A rate limit, as configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limit {
     /// `max-limit`, bits per second; 0 means unlimited.
     pub rate: u64,
@@ -37,13 +37,9 @@ impl Limit {
     pub const NONE: Limit = Limit { rate: 0, depth_ns: 0, packets: 0 };
 }
 
-/// A token bucket. Filled lazily, when somebody asks.
+/// A limit in tokens.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket {
-    /// Negative: a debt.
-    tokens: i64,
-    /// When `tokens` was true.
-    last: Moment,
+pub(super) struct Terms {
     /// Tokens that a nanosecond brings; 0 means unlimited.
     per_ns: u64,
     /// Tokens that a byte costs.
@@ -51,48 +47,79 @@ pub(super) struct Bucket {
     capacity: i64,
 }
 
-impl Bucket {
-    /// A full bucket.
-    pub(super) fn new(limit: Limit, now: Moment) -> Bucket {
+/// How full a bucket is. Filled lazily, when somebody asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    /// Negative: a debt.
+    tokens: i64,
+    /// When `tokens` was true.
+    last: Moment,
+}
+
+/// A token bucket of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    level: Level,
+    terms: Terms,
+}
+
+impl Terms {
+    pub(super) fn of(limit: Limit) -> Terms {
         /// Tokens would be bit-nanoseconds if nothing could be shortened.
         const BYTE: u64 = 8_000_000_000;
         if limit.rate == 0 {
-            return Bucket { tokens: 0, last: now, per_ns: 0, per_byte: 0, capacity: 0 };
+            return Terms { per_ns: 0, per_byte: 0, capacity: 0 };
         }
         let common = gcd(limit.rate, BYTE);
         let (per_ns, per_byte) = (limit.rate / common, BYTE / common);
         // Only odd rates of many Gbit/s with buckets of seconds come near this bound.
         let capacity = per_ns.saturating_mul(limit.depth_ns).min(1 << 62) as i64;
-        Bucket { tokens: capacity, last: now, per_ns, per_byte, capacity }
-    }
-
-    /// The bucket under another limit, with what was in it.
-    pub(super) fn with_limit(mut self, limit: Limit, now: Moment) -> Bucket {
-        let mut new = Bucket::new(limit, now);
-        if self.per_ns != 0 && new.per_ns != 0 {
-            self.fill(now);
-            let tokens =
-                i128::from(self.tokens) * i128::from(new.per_byte) / i128::from(self.per_byte);
-            new.tokens = i64::try_from(tokens).map_or(new.capacity, |t| t.min(new.capacity));
-        }
-        new
+        Terms { per_ns, per_byte, capacity }
     }
 
     /// Whether nothing is limited.
     #[inline]
-    pub(super) fn unlimited(&self) -> bool {
+    fn unlimited(&self) -> bool {
         self.per_ns == 0
     }
 
-    /// Takes `len` bytes' tokens if they are there at `now`.
     #[inline]
-    pub(super) fn take(&mut self, now: Moment, len: u32) -> bool {
+    fn price(&self, len: u32) -> i64 {
+        // At most 2³² · 2³³, cut to what fits.
+        u64::from(len).saturating_mul(self.per_byte).min(1 << 62) as i64
+    }
+}
+
+impl Level {
+    /// Nobody has taken anything of no limit.
+    pub(super) const NONE: Level = Level { tokens: 0, last: Moment::ZERO };
+
+    /// That of a full bucket.
+    fn full(terms: &Terms, now: Moment) -> Level {
+        Level { tokens: terms.capacity, last: now }
+    }
+
+    /// The level under other terms, with what was in the bucket.
+    pub(super) fn under(mut self, old: &Terms, new: &Terms, now: Moment) -> Level {
+        let mut level = Level::full(new, now);
+        if !old.unlimited() && !new.unlimited() {
+            self.fill(old, now);
+            let tokens =
+                i128::from(self.tokens) * i128::from(new.per_byte) / i128::from(old.per_byte);
+            level.tokens = i64::try_from(tokens).map_or(new.capacity, |t| t.min(new.capacity));
+        }
+        level
+    }
+
+    /// Takes `len` bytes' tokens if they are there at `now`; without a limit they are.
+    #[inline]
+    pub(super) fn take(&mut self, terms: &Terms, now: Moment, len: u32) -> bool {
         // Whether this packet is the first one now is a coin toss: filling by nothing is cheaper
         // than foreseeing it.
-        self.fill(now);
-        let price = self.price(len);
+        self.fill(terms, now);
+        let price = terms.price(len);
         // Enough, or a full bucket.
-        let enough = self.tokens >= price.min(self.capacity);
+        let enough = self.tokens >= price.min(terms.capacity);
         if enough {
             self.tokens -= price;
         }
@@ -101,33 +128,68 @@ impl Bucket {
 
     /// Pays for `len` bytes at `when`, which [`ready`](Self::ready) gave. The part of a nanosecond
     /// by which that was too late is kept: nothing runs over while somebody waits.
-    pub(super) fn pay(&mut self, when: Moment, len: u32) {
-        if self.unlimited() {
+    pub(super) fn pay(&mut self, terms: &Terms, when: Moment, len: u32) {
+        if terms.unlimited() {
             return;
         }
-        self.tokens = self.tokens.saturating_add(self.fresh(when)).saturating_sub(self.price(len));
+        let tokens = self.tokens.saturating_add(self.fresh(terms, when));
+        self.tokens = tokens.saturating_sub(terms.price(len));
         self.last = self.last.max(when);
     }
 
     /// When `len` bytes' tokens will be there, if nobody takes any before.
-    pub(super) fn ready(&self, len: u32) -> Moment {
-        let missing = self.price(len).min(self.capacity).saturating_sub(self.tokens);
+    pub(super) fn ready(&self, terms: &Terms, len: u32) -> Moment {
+        let missing = terms.price(len).min(terms.capacity).saturating_sub(self.tokens);
         match u64::try_from(missing) {
-            Ok(missing) if self.per_ns != 0 => {
-                let wait = missing.div_ceil(self.per_ns);
+            Ok(missing) if !terms.unlimited() => {
+                let wait = missing.div_ceil(terms.per_ns);
                 Moment::from_nanos(self.last.as_nanos().saturating_add(wait))
             }
             _ => self.last,
         }
     }
 
+    #[inline]
+    fn fill(&mut self, terms: &Terms, now: Moment) {
+        self.tokens = self.tokens.saturating_add(self.fresh(terms, now)).min(terms.capacity);
+        self.last = self.last.max(now);
+    }
+
+    /// What came in since `last`.
+    #[inline]
+    fn fresh(&self, terms: &Terms, now: Moment) -> i64 {
+        let elapsed = now.as_nanos().saturating_sub(self.last.as_nanos());
+        elapsed.saturating_mul(terms.per_ns).min(i64::MAX as u64) as i64
+    }
+}
+
+impl Bucket {
+    /// A full bucket.
+    pub(super) fn new(limit: Limit, now: Moment) -> Bucket {
+        let terms = Terms::of(limit);
+        Bucket { level: Level::full(&terms, now), terms }
+    }
+
+    /// The bucket under another limit, with what was in it.
+    pub(super) fn with_limit(self, limit: Limit, now: Moment) -> Bucket {
+        let terms = Terms::of(limit);
+        Bucket { level: self.level.under(&self.terms, &terms, now), terms }
+    }
+
+    /// Whether nothing is limited.
+    #[inline]
+    pub(super) fn unlimited(&self) -> bool {
+        self.terms.unlimited()
+    }
+
     /// The bucket with so much less room that, whenever a packet may go as long as there is no debt,
     /// no window passes more than rate · T + capacity: what [`clear`](Self::clear) asks.
     pub(super) fn with_room_for_a_packet(mut self) -> Bucket {
         const PACKET: u32 = 1514;
+        let terms = &mut self.terms;
         // A nanosecond's tokens are kept: nothing runs over by rounding.
-        self.capacity = (self.capacity - self.price(PACKET)).max(self.per_ns as i64);
-        self.tokens = self.tokens.min(self.capacity);
+        terms.capacity = (terms.capacity - terms.price(PACKET)).max(terms.per_ns as i64);
+        self.level.tokens = self.level.tokens.min(terms.capacity);
         self
     }
 
@@ -137,8 +199,8 @@ impl Bucket {
         if self.unlimited() {
             return None;
         }
-        self.fill(now);
-        (self.tokens < 0).then(|| self.ready(0))
+        self.level.fill(&self.terms, now);
+        (self.level.tokens < 0).then(|| self.level.ready(&self.terms, 0))
     }
 
     /// Takes `len` bytes' tokens, there or not, after [`clear`](Self::clear) filled the bucket.
@@ -147,29 +209,11 @@ impl Bucket {
         if !self.unlimited() {
             // A debt of a second, or of the largest packet: a parent whose children are assured more
             // than it has recovers when they stop.
-            let second = self.per_ns.saturating_mul(1_000_000_000).min(1 << 62) as i64;
-            let floor = -second.max(self.price(u16::MAX.into()));
-            self.tokens = self.tokens.saturating_sub(self.price(len)).max(floor);
+            let second = self.terms.per_ns.saturating_mul(1_000_000_000).min(1 << 62) as i64;
+            let floor = -second.max(self.terms.price(u16::MAX.into()));
+            let tokens = self.level.tokens.saturating_sub(self.terms.price(len));
+            self.level.tokens = tokens.max(floor);
         }
-    }
-
-    #[inline]
-    fn price(&self, len: u32) -> i64 {
-        // At most 2³² · 2³³, cut to what fits.
-        u64::from(len).saturating_mul(self.per_byte).min(1 << 62) as i64
-    }
-
-    #[inline]
-    fn fill(&mut self, now: Moment) {
-        self.tokens = self.tokens.saturating_add(self.fresh(now)).min(self.capacity);
-        self.last = self.last.max(now);
-    }
-
-    /// What came in since `last`.
-    #[inline]
-    fn fresh(&self, now: Moment) -> i64 {
-        let elapsed = now.as_nanos().saturating_sub(self.last.as_nanos());
-        elapsed.saturating_mul(self.per_ns).min(i64::MAX as u64) as i64
     }
 }
 

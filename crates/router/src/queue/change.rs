@@ -10,7 +10,7 @@
 //! [`Queues::apply`](super::Queues::apply), in time proportional to the change.
 
 use super::Limit;
-use super::leaf::{Cold, Leaf, QueueId, QueueLeafId};
+use super::leaf::{Leaf, QueueId, QueueLeafId};
 use super::tree::Settings;
 use crate::book::{Book, Fresh};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -48,14 +48,12 @@ impl Change {
         self.room_for
     }
 
-    /// Brings room for as many queues as there are by now and a quarter more, so that nothing is
+    /// Brings room for as many queues as there are by now and a sixteenth more, so that nothing is
     /// allocated where packets flow: for the change with which they no longer fit.
     pub fn make_room(&mut self) {
-        self.room_for = self.fresh.end + self.fresh.end / 4 + 1;
-        let places = 2 * self.room_for;
+        self.room_for = self.fresh.end + self.fresh.end / 16 + 1;
         // Written to once, so that the memory is really there.
-        self.room.leaves = vec![Leaf::new(); places];
-        self.room.cold = vec![Cold::default(); places];
+        self.room.leaves = vec![Leaf::new(); 2 * self.room_for];
     }
 
     /// Whether nothing is to be done.
@@ -68,20 +66,14 @@ impl Change {
 #[derive(Debug, Default)]
 pub(super) struct Room {
     leaves: Vec<Leaf>,
-    cold: Vec<Cold>,
 }
 
 impl Room {
-    pub(super) fn take_in(&mut self, leaves: &mut Vec<Leaf>, cold: &mut Vec<Cold>) {
+    pub(super) fn take_in(&mut self, leaves: &mut Vec<Leaf>) {
         if self.leaves.capacity() > leaves.capacity() {
             self.leaves.clear();
             self.leaves.extend_from_slice(leaves);
             std::mem::swap(&mut self.leaves, leaves);
-        }
-        if self.cold.capacity() > cold.capacity() {
-            self.cold.clear();
-            self.cold.extend_from_slice(cold);
-            std::mem::swap(&mut self.cold, cold);
         }
     }
 }

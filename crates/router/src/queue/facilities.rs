@@ -3,7 +3,7 @@
 use super::change::changed;
 use super::interface::PortQueues;
 use super::leaf::{LeafStats, QueueId};
-use super::{Simple, Trees, Types, menu, simple, trees, types};
+use super::{Trees, Types, menu, simple, trees, types};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
@@ -96,8 +96,9 @@ fn compile(c: &mut Compiling) {
     }
     books.reuse(gone.iter().copied());
     let items = [c.tree.items(menu::SIMPLE.path), &dynamic[..]].concat();
-    let queues = Simple::of(&items, (&c.program.names, &marks.packet), &types, books);
-    c.queue_settings.extend(queues.changes_from(&c.program.queues, &gone));
+    let before = &c.program.queues;
+    let queues = before.compile_anew(&items, (&c.program.names, &marks.packet), &types, books);
+    c.queue_settings.extend(queues.changes_from(before, &gone));
     (c.program.queues, c.program.dynamic_queues) = (Arc::new(queues), dynamic.into());
     c.gone_queues.extend(gone);
 }

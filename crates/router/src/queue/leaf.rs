@@ -3,16 +3,17 @@
 //! ```text
 //!  QueueLeafId = 2 × queue + direction
 //!
-//!  leaf, one cache line: bucket | bytes, packets | limit, how many wait, the last of them ─┐
-//!                                                                                          ▼
+//!  leaf, 40 bytes: tokens | bytes, packets | its limit's number | its place among the active ─┐
+//!                                                                                             ▼
+//!  active: who waits, what was dropped, rates
 //!  waiting: nodes of one pool, a ring per leaf        first ─► … ─► last ─► first
 //!  wheel: who may send next, and when
 //! ```
 //!
-//! A leaf in which nobody waits costs its line and nothing else: the packet is paid for and passes
+//! A leaf in which nobody waits costs its 40 bytes and nothing else: the packet is paid for and passes
 //! at once, on the core that carries it, in order. That holds for plain leaves, which have a bucket
 //! and a pfifo. What has more (a parent, children, bursts, another kind of queue) is *shaped*: a class
-//! of the `Forest`, which its line says by a number of waiting packets that none can have.
+//! of the `Forest`, whose place stands where the limit's number would.
 //!
 //! Queues that are removed or disabled let what waits in them go at the next release: a change of
 //! the configuration loses nothing but what a smaller queue has no room for. Which queue has which
@@ -22,14 +23,15 @@
 //! Generic over what waits (`T`): the router's packets with whatever it needs to send them later;
 //! numbers in tests.
 
-use super::bucket::{Bucket, Limit};
+use super::activity::{Active, Activity};
+use super::bucket::{Level, Limit};
 use super::change::Change;
-use super::discipline::{Discipline, Next};
-use super::nodes::{Label, Marks, Node, Nodes, Ring};
+use super::discipline::Next;
+use super::limits::Limits;
+use super::nodes::{Label, Marks, NONE, Node, Nodes, Ring};
 use super::path::Path;
-use super::tree::{Forest, Settings};
+use super::tree::{CLASS, Forest, Settings};
 use super::wheel::Wheel;
-use std::time::Duration;
 use wire::Moment;
 
 /// A queue's half: what limits one direction.
@@ -105,40 +107,25 @@ pub struct LeafStats {
     pub packet_rate: u64,
 }
 
-/// What a packet touches.
-#[repr(align(64))]
+/// What a packet touches: as little as it can be, since a million queues have two each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf {
-    bucket: Bucket,
-    bytes: u64,
-    packets: u64,
-    /// The last node of the ring of those that wait.
-    last: u32,
-    /// How many wait; [`SHAPED`] of a class.
-    queued: u16,
-    limit: u16,
-}
-
-/// What a packet that passes does not touch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cold {
-    dropped: u64,
-    /// The readings at the last sample, and the rates found then.
-    sampled: Moment,
-    bytes: u64,
-    packets: u64,
-    rate: u64,
-    queued_bytes: u64,
-    packet_rate: u32,
-    /// Its class, if it is shaped; else its entry in the wheel, if somebody waits.
-    place: u32,
+    level: Level,
+    pub(super) bytes: u64,
+    pub(super) packets: u64,
+    /// The number of its limit; of a class its place, and the bit [`CLASS`].
+    limit: u32,
+    /// Its place among the active, with the bit [`WAITS`] if somebody waits in it and it is plain; or
+    /// [`IDLE`].
+    pub(super) state: u32,
 }
 
 /// The queues' state, which outlives every change of the configuration.
 #[derive(Debug)]
 pub struct Queues<T> {
     leaves: Vec<Leaf>,
-    cold: Vec<Cold>,
+    limits: Limits,
+    activity: Activity,
     nodes: Nodes<T>,
     wheel: Wheel,
     forest: Forest,
@@ -148,32 +135,27 @@ pub struct Queues<T> {
     orphans: Vec<(QueueLeafId, Ring)>,
     /// What disciplines have dropped: for whoever owns the packets.
     dropped: Vec<T>,
-    /// Where sampling goes on, and when this round began.
-    cursor: usize,
-    round: Moment,
 }
 
-const _: () = assert!(size_of::<Leaf>() == 64, "a leaf is one cache line");
-const _: () = assert!(size_of::<Leaf>() + size_of::<Cold>() <= 128, "an idle leaf is small");
-const NONE: u32 = u32::MAX;
-const SHAPED: u16 = u16::MAX;
+const _: () = assert!(size_of::<Leaf>() == 40, "an idle queue is small");
+/// Nothing is known of it but its counters.
+pub(super) const IDLE: u32 = u32::MAX;
+const WAITS: u32 = 1 << 31;
 /// The wheel's key of those who may send at once.
 const AT_ONCE: u32 = u32::MAX;
-const SECOND: u64 = 1_000_000_000;
 
 impl<T> Default for Queues<T> {
     fn default() -> Queues<T> {
         Queues {
             leaves: Vec::new(),
-            cold: Vec::new(),
+            limits: Limits::default(),
+            activity: Activity::default(),
             nodes: Nodes::default(),
             wheel: Wheel::default(),
             forest: Forest::default(),
             at_once: false,
             orphans: Vec::new(),
             dropped: Vec::new(),
-            cursor: 0,
-            round: Moment::ZERO,
         }
     }
 }
@@ -185,40 +167,35 @@ impl<T> Queues<T> {
     ///
     /// Flows' recipes hold leaves: have them made anew before the next packet.
     pub fn apply(&mut self, change: &mut Change, now: Moment) {
-        change.room.take_in(&mut self.leaves, &mut self.cold);
+        change.room.take_in(&mut self.leaves);
         let places = self.leaves.len().max(2 * change.fresh.end);
         self.leaves.resize(places, Leaf::new());
-        self.cold.resize(places, Cold::default());
         let mut grow = false;
         for id in change.gone.iter().flat_map(|queue| queue.leaves()) {
-            grow |= self.is_shaped(id);
+            grow |= self.class(id).is_some();
             let ring = self.flatten(id);
             if ring.packets > 0 {
                 self.orphans.push((id, ring));
             }
-            self.leaves[id.index()] = Leaf::new();
-            self.cold[id.index()] = Cold::default();
-        }
-        for id in change.fresh.ids.iter().flat_map(|queue| queue.leaves()) {
-            self.cold[id.index()].sampled = now;
+            let gone = std::mem::replace(&mut self.leaves[id.index()], Leaf::new());
+            self.limits.leave(gone.limit);
+            if let Some(place) = gone.place() {
+                self.activity.end(place);
+            }
         }
         for (id, settings) in &change.settings {
             grow |= self.set(*id, settings, now);
         }
         if grow {
-            let (leaves, cold) = (&self.leaves, &self.cold);
-            let find = |id: QueueLeafId| match leaves.get(id.index()) {
-                Some(leaf) if leaf.queued == SHAPED => cold[id.index()].place,
-                _ => NONE,
-            };
+            let leaves = &self.leaves;
+            let find =
+                |id: QueueLeafId| leaves.get(id.index()).and_then(Leaf::class).unwrap_or(NONE);
             self.forest.grow(find, &mut self.wheel, now);
         } else {
             for &(id, _) in &change.settings {
-                if !self.is_shaped(id) {
-                    continue;
+                if let Some(place) = self.class(id) {
+                    self.forest.renew(place, &mut self.wheel, now);
                 }
-                let place = self.cold[id.index()].place;
-                self.forest.renew(place, &mut self.wheel, now);
             }
         }
         self.wheel.look();
@@ -228,8 +205,7 @@ impl<T> Queues<T> {
     /// Gives a leaf its settings; says whether trees have another form by that.
     fn set(&mut self, id: QueueLeafId, settings: &Settings, now: Moment) -> bool {
         if !settings.is_plain() {
-            let (grow, place) = if self.is_shaped(id) {
-                let place = self.cold[id.index()].place;
+            let (grow, place) = if let Some(place) = self.class(id) {
                 let grow = self.forest.set(place, *settings, &mut self.nodes.list, now);
                 (grow, place)
             } else {
@@ -239,9 +215,11 @@ impl<T> Queues<T> {
                 while let Some(node) = ring.pop(list) {
                     self.forest.classes[place as usize].discipline.enqueue(list, node, now);
                 }
+                // What it has, it has always: a class is never idle.
+                self.active(id, now);
                 let leaf = &mut self.leaves[id.index()];
-                (leaf.queued, leaf.bucket) = (SHAPED, Bucket::new(Limit::NONE, now));
-                self.cold[id.index()].place = place;
+                self.limits.leave(std::mem::replace(&mut leaf.limit, CLASS | place));
+                leaf.level = Level::NONE;
                 (true, place)
             };
             self.note_dropped(id);
@@ -252,11 +230,8 @@ impl<T> Queues<T> {
             }
             return grow;
         }
-        let was_shaped = self.is_shaped(id);
-        let leaf = &mut self.leaves[id.index()];
-        leaf.bucket = leaf.bucket.with_limit(settings.limit, now);
-        leaf.limit = settings.limit.packets;
-        if was_shaped {
+        let was_class = self.class(id).is_some();
+        if was_class {
             let mut ring = self.flatten(id);
             if *settings == Settings::plain(Limit::NONE) && ring.packets > 0 {
                 self.orphans.push((id, std::mem::take(&mut ring)));
@@ -266,36 +241,43 @@ impl<T> Queues<T> {
                 self.nodes.list.dropped.extend(last);
             }
             self.note_dropped(id);
-            self.put_back(id, ring);
+            self.put_back(id, ring, now);
         }
+        let number = self.limits.take(settings.limit);
+        let leaf = &mut self.leaves[id.index()];
+        let before = std::mem::replace(&mut leaf.limit, number);
+        if let [Some(old), Some(new)] = [before, number].map(|number| self.limits.get(number)) {
+            leaf.level = leaf.level.under(&old.terms, &new.terms, now);
+        }
+        self.limits.leave(before);
         self.wait_anew(id);
-        was_shaped
+        was_class
     }
 
-    /// Takes out what waits in a leaf, which is plain and empty afterwards.
+    /// Takes out what waits in a leaf, which is plain, without limit and empty afterwards.
     fn flatten(&mut self, id: QueueLeafId) -> Ring {
-        let place = std::mem::replace(&mut self.cold[id.index()].place, NONE);
-        let ring = if self.is_shaped(id) {
+        let leaf = &mut self.leaves[id.index()];
+        if let Some(place) = leaf.class() {
+            leaf.limit = 0;
             let ring = self.empty(place);
             self.forest.end(place, &mut self.wheel);
-            ring
-        } else {
-            if place != NONE {
-                self.wheel.leave(place);
-            }
-            self.ring(id)
-        };
-        self.put_back(id, Ring::default());
-        ring
+            return ring;
+        }
+        leaf.state = leaf.place().unwrap_or(IDLE);
+        let Some(active) = self.activity.get_mut(leaf.state) else { return Ring::default() };
+        let entry = std::mem::replace(&mut active.entry, NONE);
+        if entry != NONE {
+            self.wheel.leave(entry);
+        }
+        std::mem::take(&mut active.ring)
     }
 
     /// Takes out what waits in a class.
     fn empty(&mut self, place: u32) -> Ring {
         let mut ring = Ring::default();
-        let discipline = &mut self.forest.classes[place as usize].discipline;
-        discipline.drain(&mut self.nodes.list, |list, node| ring.push(list, node));
         // What is drained is forgotten: the next one starts from nothing.
-        *discipline = Discipline::Fifo(Ring::default(), super::Kind::Pfifo(0));
+        let mut discipline = self.forest.take_discipline(place, Moment::ZERO);
+        discipline.drain(&mut self.nodes.list, |list, node| ring.push(list, node));
         ring
     }
 
@@ -303,7 +285,8 @@ impl<T> Queues<T> {
     pub(crate) fn trial(&self) -> Queues<T> {
         Queues {
             leaves: self.leaves.clone(),
-            cold: self.cold.clone(),
+            limits: self.limits.clone(),
+            activity: self.activity.clone(),
             nodes: self.nodes.trial(),
             wheel: self.wheel.clone(),
             forest: self.forest.clone(),
@@ -323,10 +306,15 @@ impl<T> Queues<T> {
         self.dropped.pop()
     }
 
-    /// Asks for the leaf's cache line.
-    #[inline]
-    pub fn prefetch(&self, id: QueueLeafId) {
-        port::prefetch::element(&self.leaves, id.index());
+    /// Asks for what packets on their way to these leaves will touch: of all of them one thing after the
+    /// other, so that their misses overlap.
+    pub(crate) fn look_ahead(&self, leaves: &[QueueLeafId]) {
+        leaves.iter().for_each(|id| port::prefetch::element(&self.leaves, id.index()));
+        if self.forest.is_empty() {
+            return;
+        }
+        let classes = leaves.iter().filter_map(|&id| self.class(id));
+        self.forest.foresee(&classes, &self.nodes.list);
     }
 
     /// What becomes of a packet of `len` bytes (IP length + 14) at `now`.
@@ -336,25 +324,40 @@ impl<T> Queues<T> {
     #[inline]
     pub fn offer(&mut self, id: QueueLeafId, now: Moment, len: u32) -> Decision {
         let leaf = &mut self.leaves[id.index()];
-        if leaf.queued == 0 && (leaf.bucket.unlimited() || leaf.bucket.take(now, len)) {
+        if leaf.state < WAITS
+            && let Some(limit) = self.limits.get(leaf.limit)
+            && leaf.level.take(&limit.terms, now, len)
+        {
             leaf.bytes += u64::from(len);
             leaf.packets += 1;
             return Decision::Pass;
         }
-        if leaf.queued < leaf.limit {
+        self.offer_again(id, now, len)
+    }
+
+    /// The same of whoever was idle, of classes, and where somebody waits or must.
+    #[inline(never)]
+    fn offer_again(&mut self, id: QueueLeafId, now: Moment, len: u32) -> Decision {
+        let leaf = &mut self.leaves[id.index()];
+        if let Some(class) = leaf.class() {
+            return self.offer_class(class, now, len);
+        }
+        if leaf.state == IDLE {
+            leaf.state = self.activity.begin(id, leaf, now);
+            return self.offer(id, now, len);
+        }
+        let place = leaf.state & !WAITS;
+        let (active, limit) = (self.activity.get_mut(place), self.limits.get(leaf.limit));
+        let Some((active, limit)) = active.zip(limit) else { return Decision::DropFull };
+        if active.ring.packets < limit.limit.packets.into() {
             return Decision::Enqueue;
         }
-        if leaf.queued == SHAPED {
-            return self.offer_shaped(id, now, len);
-        }
-        self.cold[id.index()].dropped += 1;
+        active.dropped += 1;
         Decision::DropFull
     }
 
     /// The same of a class: it passes if nobody waits for his turn before it.
-    #[inline(never)]
-    fn offer_shaped(&mut self, id: QueueLeafId, now: Moment, len: u32) -> Decision {
-        let place = self.cold[id.index()].place;
+    fn offer_class(&mut self, place: u32, now: Moment, len: u32) -> Decision {
         if self.wheel.is_due(now) || !self.forest.pass(place, len, &mut self.wheel, now) {
             return Decision::Enqueue;
         }
@@ -364,7 +367,7 @@ impl<T> Queues<T> {
 
     /// Lets `len` bytes pass at once to a port that has room, if nobody waits for it.
     pub(crate) fn pass_to_port(&mut self, id: QueueLeafId, len: u32) -> bool {
-        let passes = self.forest.is_idle(self.cold[id.index()].place);
+        let passes = self.class(id).is_some_and(|class| self.forest.is_idle(class));
         if passes {
             self.count(id, len);
         }
@@ -380,7 +383,7 @@ impl<T> Queues<T> {
         id: QueueLeafId,
         now: Moment,
     ) -> Result<(T, Marks), Option<Moment>> {
-        let place = self.cold[id.index()].place;
+        let place = self.class(id).ok_or(None)?;
         let next = self.forest.pull(place, &mut self.nodes.list, now);
         self.note_dropped(id);
         match next {
@@ -402,15 +405,14 @@ impl<T> Queues<T> {
 
     /// Counts a packet as dropped that [`offer`](Self::offer) told to let wait, and that must not.
     pub fn refuse(&mut self, id: QueueLeafId) {
-        self.cold[id.index()].dropped += 1;
+        self.count_dropped(id);
     }
 
     /// Lets a packet wait that [`offer`](Self::offer) told to. Whom a discipline drops for it, maybe
     /// the packet itself, is given by [`take_dropped`](Self::take_dropped).
     pub fn enqueue(&mut self, id: QueueLeafId, waiting: T, len: u32, label: Label, now: Moment) {
         let node = self.nodes.put(waiting, len, label, now);
-        if self.is_shaped(id) {
-            let place = self.cold[id.index()].place;
+        if let Some(place) = self.class(id) {
             let list = &mut self.nodes.list;
             self.forest.classes[place as usize].discipline.enqueue(list, node, now);
             self.note_dropped(id);
@@ -419,11 +421,11 @@ impl<T> Queues<T> {
             }
             return self.hurry(now);
         }
-        let mut ring = self.ring(id);
-        ring.push(&mut self.nodes.list, node);
-        let first = ring.packets == 1;
-        self.put_back(id, ring);
-        if first {
+        let ring = &mut self.active(id, now).ring;
+        let mut grown = std::mem::take(ring);
+        grown.push(&mut self.nodes.list, node);
+        self.put_back(id, grown, now);
+        if grown.packets == 1 {
             self.wait_anew(id);
         }
     }
@@ -456,22 +458,25 @@ impl<T> Queues<T> {
                 self.serve(deadline, &mut go);
                 continue;
             }
-            let id = QueueLeafId(key);
-            if self.is_shaped(id) {
-                let place = self.cold[id.index()].place;
-                self.forest.due(place, &mut self.wheel, deadline);
+            self.foresee();
+            if key & CLASS != 0 {
+                self.forest.due(key & !CLASS, &mut self.wheel, deadline);
                 self.serve(deadline, &mut go);
                 continue;
             }
-            let mut ring = self.ring(id);
-            self.cold[id.index()].place = NONE;
-            let Some(node) = ring.pop(&mut self.nodes.list) else { continue };
-            let len = self.nodes.list[node].len;
+            let id = QueueLeafId(key);
             let leaf = &mut self.leaves[id.index()];
-            leaf.bucket.pay(deadline, len);
+            let active = self.activity.get_mut(leaf.state & !WAITS);
+            let Some((active, limit)) = active.zip(self.limits.get(leaf.limit)) else { continue };
+            active.entry = NONE;
+            let Some(node) = active.ring.pop(&mut self.nodes.list) else { continue };
+            if active.ring.packets == 0 {
+                leaf.state &= !WAITS;
+            }
+            let len = self.nodes.list[node].len;
+            leaf.level.pay(&limit.terms, deadline, len);
             leaf.bytes += u64::from(len);
             leaf.packets += 1;
-            self.put_back(id, ring);
             self.wait_anew(id);
             if let Some(waiting) = self.nodes.take(node) {
                 go(id, waiting, Marks::default());
@@ -507,9 +512,7 @@ impl<T> Queues<T> {
             return;
         }
         for node in std::mem::take(&mut self.nodes.list.dropped) {
-            if let Some(cold) = self.cold.get_mut(id.index()) {
-                cold.dropped += 1;
-            }
+            self.count_dropped(id);
             self.dropped.extend(self.nodes.take(node));
         }
     }
@@ -522,16 +525,32 @@ impl<T> Queues<T> {
         }
     }
 
+    fn count_dropped(&mut self, id: QueueLeafId) {
+        if id.0 != NONE {
+            self.active(id, Moment::ZERO).dropped += 1;
+        }
+    }
+
+    /// What is known of a leaf, which is not idle from now on.
+    fn active(&mut self, id: QueueLeafId, now: Moment) -> &mut Active {
+        let leaf = &mut self.leaves[id.index()];
+        if leaf.state == IDLE {
+            leaf.state = self.activity.begin(id, leaf, now);
+        }
+        self.activity.of(leaf.state & !WAITS)
+    }
+
     /// Enters a plain leaf in the wheel, by when its first packet has its tokens.
     fn wait_anew(&mut self, id: QueueLeafId) {
-        let first = self.ring(id).first(&self.nodes.list);
-        let cold = &mut self.cold[id.index()];
-        if cold.place != NONE {
-            self.wheel.leave(std::mem::replace(&mut cold.place, NONE));
+        let leaf = &self.leaves[id.index()];
+        let active = leaf.place().and_then(|place| self.activity.get_mut(place));
+        let Some((active, limit)) = active.zip(self.limits.get(leaf.limit)) else { return };
+        if active.entry != NONE {
+            self.wheel.leave(std::mem::replace(&mut active.entry, NONE));
         }
-        if let Some(first) = first {
-            let ready = self.leaves[id.index()].bucket.ready(self.nodes.list[first].len);
-            cold.place = self.wheel.enter(ready, id.0);
+        if let Some(first) = active.ring.first(&self.nodes.list) {
+            let ready = leaf.level.ready(&limit.terms, self.nodes.list[first].len);
+            active.entry = self.wheel.enter(ready, id.0);
         }
     }
 
@@ -543,7 +562,7 @@ impl<T> Queues<T> {
 
     /// How many bits of IPv6's addresses a queue looks at, if it asks for that.
     pub(crate) fn lengths6(&self, id: QueueLeafId) -> Option<[u8; 2]> {
-        let place = self.is_shaped(id).then(|| self.cold[id.index()].place)?;
+        let place = self.class(id)?;
         self.forest.classes[place as usize].discipline.lengths6()
     }
 
@@ -558,72 +577,67 @@ impl<T> Queues<T> {
         [128; 2]
     }
 
-    fn is_shaped(&self, id: QueueLeafId) -> bool {
-        self.leaves[id.index()].queued == SHAPED
+    /// The place of a leaf's class, if it is one.
+    fn class(&self, id: QueueLeafId) -> Option<u32> {
+        self.leaves[id.index()].class()
     }
 
-    /// What waits in a plain leaf.
-    fn ring(&self, id: QueueLeafId) -> Ring {
-        let (leaf, cold) = (&self.leaves[id.index()], &self.cold[id.index()]);
-        Ring { last: leaf.last, packets: leaf.queued.into(), bytes: cold.queued_bytes }
+    /// Asks for the memory of those who came into sight in the wheel: with thousands of queues, all that a
+    /// packet needs to go on has left the caches since it came.
+    fn foresee(&mut self) {
+        let near = &mut self.wheel.near;
+        if near.is_empty() {
+            return;
+        }
+        let is_class = |key: &u32| key & CLASS != 0 && *key != AT_ONCE;
+        for &id in near.iter().filter(|&key| key & CLASS == 0) {
+            port::prefetch::element(&self.leaves, id as usize);
+        }
+        near.retain(is_class);
+        near.iter_mut().for_each(|key| *key &= !CLASS);
+        self.forest.foresee(&near.iter().copied(), &self.nodes.list);
+        for place in near.drain(..) {
+            port::prefetch::element(&self.leaves, self.forest.classes[place as usize].id.index());
+            if let Some(node) = self.forest.likely(place, &self.nodes.list) {
+                self.nodes.foresee(node);
+            }
+        }
     }
 
-    /// Makes a leaf plain, with these waiting in it.
-    fn put_back(&mut self, id: QueueLeafId, ring: Ring) {
-        let (leaf, cold) = (&mut self.leaves[id.index()], &mut self.cold[id.index()]);
-        (leaf.last, leaf.queued) = (ring.last, ring.packets as u16);
-        cold.queued_bytes = ring.bytes;
+    /// Lets these wait in a plain leaf.
+    fn put_back(&mut self, id: QueueLeafId, ring: Ring, now: Moment) {
+        if ring.packets > 0 {
+            self.active(id, now).ring = ring;
+            self.leaves[id.index()].state |= WAITS;
+        }
     }
 
-    /// Takes the rates' samples; call it a few times a second at least. Each leaf is looked at once
-    /// a second, a share of them at each call.
+    /// Takes the rates' samples; call it a few times a second at least.
     pub fn sample(&mut self, now: Moment) {
-        let elapsed = now.since(self.round);
-        let due = elapsed.as_nanos().saturating_mul(self.leaves.len() as u128) / u128::from(SECOND);
-        let due = due.min(self.leaves.len() as u128) as usize;
-        for id in self.cursor..due {
-            let (leaf, cold) = (&self.leaves[id], &mut self.cold[id]);
-            let ns = now.since(cold.sampled).as_nanos().max(1);
-            let per_second =
-                |n: u64| (u128::from(n) * u128::from(SECOND) / ns).min(u128::from(u64::MAX)) as u64;
-            cold.rate = per_second((leaf.bytes - cold.bytes).saturating_mul(8));
-            cold.packet_rate = per_second(leaf.packets - cold.packets).min(u32::MAX.into()) as u32;
-            (cold.bytes, cold.packets, cold.sampled) = (leaf.bytes, leaf.packets, now);
-        }
-        self.cursor = due.max(self.cursor);
-        if elapsed >= Duration::from_nanos(SECOND) {
-            (self.cursor, self.round) = (0, now);
-        }
+        self.activity.sample(&mut self.leaves, now);
     }
 
     /// A leaf's readings.
     pub fn stats(&self, id: QueueLeafId) -> LeafStats {
-        let (leaf, cold) = (&self.leaves[id.index()], &self.cold[id.index()]);
-        let (queued_packets, queued_bytes) = match leaf.queued {
-            SHAPED => {
-                let (packets, bytes) =
-                    self.forest.classes[cold.place as usize].discipline.waiting();
-                (packets.into(), bytes)
-            }
-            queued => (queued.into(), cold.queued_bytes),
+        let leaf = &self.leaves[id.index()];
+        let Some(active) = leaf.place().and_then(|place| self.activity.get(place)) else {
+            return LeafStats { bytes: leaf.bytes, packets: leaf.packets, ..LeafStats::default() };
         };
-        LeafStats {
-            bytes: leaf.bytes,
-            packets: leaf.packets,
-            dropped: cold.dropped,
-            queued_packets,
-            queued_bytes,
-            rate: cold.rate,
-            packet_rate: cold.packet_rate.into(),
-        }
+        let waiting = match leaf.class() {
+            Some(class) => self.forest.classes[class as usize].discipline.waiting(),
+            None => (active.ring.packets, active.ring.bytes),
+        };
+        active.stats(leaf, waiting)
     }
 
     /// `reset-counters`: bytes, packets and drops of a queue back to zero.
     pub fn reset(&mut self, queue: QueueId) {
         for id in queue.leaves().map(QueueLeafId::index) {
-            (self.leaves[id].bytes, self.leaves[id].packets) = (0, 0);
-            let cold = &mut self.cold[id];
-            (cold.bytes, cold.packets, cold.dropped) = (0, 0, 0);
+            let leaf = &mut self.leaves[id];
+            (leaf.bytes, leaf.packets) = (0, 0);
+            if let Some(active) = leaf.place().and_then(|place| self.activity.get_mut(place)) {
+                active.reset();
+            }
         }
     }
 
@@ -635,7 +649,8 @@ impl<T> Queues<T> {
     /// Memory taken by leaves and waiting packets, in bytes.
     pub fn bytes(&self) -> usize {
         self.leaves.capacity() * size_of::<Leaf>()
-            + self.cold.capacity() * size_of::<Cold>()
+            + self.limits.bytes()
+            + self.activity.bytes()
             + self.nodes.bytes()
             + self.wheel.bytes()
             + self.forest.bytes()
@@ -644,29 +659,22 @@ impl<T> Queues<T> {
 
 impl Leaf {
     pub(super) fn new() -> Leaf {
-        Leaf {
-            bucket: Bucket::new(Limit::NONE, Moment::ZERO),
-            bytes: 0,
-            packets: 0,
-            last: NONE,
-            queued: 0,
-            limit: 0,
-        }
+        Leaf { level: Level::NONE, bytes: 0, packets: 0, limit: 0, state: IDLE }
     }
-}
 
-impl Default for Cold {
-    fn default() -> Cold {
-        Cold {
-            dropped: 0,
-            sampled: Moment::ZERO,
-            bytes: 0,
-            packets: 0,
-            rate: 0,
-            packet_rate: 0,
-            queued_bytes: 0,
-            place: NONE,
-        }
+    /// Whether a bucket and a pfifo are all there is to it.
+    pub(super) fn is_plain(&self) -> bool {
+        self.limit & CLASS == 0
+    }
+
+    /// Its class's place.
+    fn class(&self) -> Option<u32> {
+        (!self.is_plain()).then_some(self.limit & !CLASS)
+    }
+
+    /// Its place among the active.
+    fn place(&self) -> Option<u32> {
+        (self.state != IDLE).then_some(self.state & !WAITS)
     }
 }
 

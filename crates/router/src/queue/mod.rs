@@ -15,6 +15,8 @@
 //!
 //! Missing: **one queue served by several cores**.
 
+// Who waits, what was dropped, how fast: of leaves that have something to do.
+mod activity;
 // The token bucket: what a rate limit is made of.
 pub mod bucket;
 // Bursts: for a while another limit.
@@ -29,6 +31,8 @@ pub(crate) mod facilities;
 pub(crate) mod interface;
 // Leaves: tokens, waiting packets, counters.
 pub mod leaf;
+// Limits of plain leaves, each once.
+mod limits;
 // The menu `/queue simple`.
 pub mod menu;
 // Packets that wait, in rings.

@@ -122,6 +122,11 @@ impl<T> Nodes<T> {
         self.waiting[id as usize].take()
     }
 
+    /// Asks for a packet's memory.
+    pub(super) fn foresee(&self, id: u32) {
+        port::prefetch::lines(&self.waiting, id as usize, size_of::<Option<T>>().div_ceil(64));
+    }
+
     /// What waits, in no particular order.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &T> {
         self.waiting.iter().flatten()
@@ -147,6 +152,13 @@ impl<T> Nodes<T> {
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
+    }
+}
+
+impl List {
+    /// Asks for a node's memory.
+    pub(super) fn foresee(&self, id: u32) {
+        port::prefetch::element(&self.nodes, id as usize);
     }
 }
 
@@ -223,6 +235,18 @@ impl Ring {
             before = node;
         }
         None
+    }
+
+    /// Takes the last packet.
+    pub(super) fn pop_last(&mut self, list: &mut List) -> Option<u32> {
+        let node = (self.packets > 0).then_some(self.last)?;
+        for _ in 1..self.packets {
+            self.last = list[self.last].next;
+        }
+        list[self.last].next = list[node].next;
+        self.packets -= 1;
+        self.bytes -= u64::from(list[node].len);
+        Some(node)
     }
 
     /// Takes the first packet.

@@ -5,7 +5,7 @@
 //!  destination, out-interface ► download of … ┘ download
 //!
 //!  an address: for each prefix length that occurs, one probe of a hash table
-//!              (length, network) ─► candidates, in order: queue, its dst
+//!              network ─► the queue; of several, candidates in order: queue, its dst
 //! ```
 //!
 //! Of either family: addresses of IPv6 have lengths and a table of their own, and queues one order.
@@ -21,6 +21,7 @@
 
 mod lookup;
 
+use super::Limit;
 use super::change::changed;
 use super::leaf::{QueueId, QueueLeafId};
 use super::menu::{self, marks_of};
@@ -32,25 +33,70 @@ use crate::firewall::matcher::hours::Hours;
 use crate::interface::{InterfaceId, Names};
 use config::{Item, ItemId, Tree, Value};
 use lookup::{Candidate, Making};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use wire::{Ipv4Prefix, Ipv6Prefix};
 
 #[doc(hidden)]
-pub use lookup::{Lookup, Sorted, Span};
+pub use lookup::{Lookup, Sorted, Takers};
 
 /// The simple queues, compiled. Cloning is cheap where only limits differ.
 #[derive(Clone, Debug, Default)]
 pub struct Simple {
     index: Arc<Index>,
-    /// What every queue's classes are, by its place in the index.
-    classes: Vec<Arc<[(QueueLeafId, Settings)]>>,
+    /// What each queue's classes may do, by its place in the index. Those that are alike share it: a
+    /// million queues have a few plans.
+    plans: Vec<Arc<Plan>>,
+}
+
+/// What a queue's classes may do, each way and both together.
+#[derive(Debug, PartialEq)]
+struct Plan {
+    both: [Settings; 2],
+    total: Option<Settings>,
+}
+
+/// Plans by their limits.
+#[derive(Default)]
+struct Plans(HashMap<[Limit; 2], Vec<Arc<Plan>>>);
+
+impl Plans {
+    /// Those of these queues.
+    fn of(simple: &Simple) -> Plans {
+        let mut plans = Plans::default();
+        for plan in &simple.plans {
+            let alike = plans.0.entry(plan.limits()).or_default();
+            if !alike.iter().any(|known| Arc::ptr_eq(known, plan)) {
+                alike.push(plan.clone());
+            }
+        }
+        plans
+    }
+
+    /// The plan that is like this.
+    fn share(&mut self, plan: Plan) -> Arc<Plan> {
+        let alike = self.0.entry(plan.limits()).or_default();
+        if let Some(known) = alike.iter().find(|known| ***known == plan) {
+            return known.clone();
+        }
+        let plan = Arc::new(plan);
+        alike.push(plan.clone());
+        plan
+    }
+}
+
+impl Plan {
+    fn limits(&self) -> [Limit; 2] {
+        self.both.map(|settings| settings.limit)
+    }
 }
 
 /// Which packet belongs to which queue.
 #[derive(Debug, Default)]
 struct Index {
     queues: Vec<Queue>,
+    /// What queues have that are not alone; the first is nobody's.
+    kins: Vec<Kin>,
     /// The first is that of the queues without a parent; each parent has one for its children.
     lookups: Vec<Lookup>,
     /// Lists of marks; the first is empty.
@@ -67,12 +113,46 @@ struct Index {
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     id: QueueId,
+    /// The place of its kin; 0 if it is alone: without parent, children and a total limit.
+    kin: u32,
+}
+
+/// Whom a queue belongs to, and what belongs to it.
+#[derive(Clone, Copy, Debug)]
+struct Kin {
+    /// Its parent's place.
+    above: u32,
+    /// How many there are above it.
+    depth: u8,
     /// Where packets go that are none of its children's, if it has any.
     own: Option<QueueId>,
     /// The classes of both ways together: its own, and that of such packets.
     total: Option<QueueId>,
     /// The place of its children's lookup; 0 if it has none.
     children: u32,
+}
+
+impl Kin {
+    const NOBODY: Kin = Kin { above: NO_PLACE, depth: 0, own: None, total: None, children: 0 };
+
+    fn is_somebody(&self) -> bool {
+        self.above != NO_PLACE || self.children != 0 || self.total.is_some()
+    }
+}
+
+impl Index {
+    fn kin(&self, queue: Queue) -> &Kin {
+        &self.kins[queue.kin as usize]
+    }
+
+    /// The classes of the queue of a place, with a plan.
+    fn classes(&self, place: usize, plan: &Plan) -> Vec<(QueueLeafId, Settings)> {
+        let queue = self.queues[place];
+        let kin = self.kin(queue);
+        let above = self.queues.get(kin.above as usize).copied();
+        let above = above.map(|queue| (queue.id, self.kin(queue).total));
+        classes_of(queue.id, kin, above, plan)
+    }
 }
 
 /// The classes that a packet passes, one after the other.
@@ -146,20 +226,24 @@ impl Simple {
         types: &Types,
         book: &mut Book<QueueId>,
     ) -> Simple {
-        Simple::of(tree.items(menu::SIMPLE.path), names, types, book)
+        Simple::default().compile_anew(tree.items(menu::SIMPLE.path), names, types, book)
     }
 
-    /// The same of these items.
-    pub(super) fn of(
+    /// The same of these items, which share plans with what was compiled before.
+    pub(super) fn compile_anew(
+        &self,
         items: &[Arc<Item>],
         (names, marks): (&Names, &MarkNames),
         types: &Types,
         book: &mut Book<QueueId>,
     ) -> Simple {
         let places = vec![NO_PLACE; items.len()];
-        let mut index = Index { places, marks: vec![Vec::new()], ..Index::default() };
+        let (marks_of_all, kins) = (vec![Vec::new()], vec![Kin::NOBODY]);
+        let mut index = Index { places, marks: marks_of_all, kins, ..Index::default() };
+        let mut known = Plans::of(self);
         let mut typed = family(items, &mut index.invalid);
-        let mut classes = Vec::new();
+        let mut plans = Vec::with_capacity(items.len());
+        index.queues.reserve_exact(items.len());
         let mut making = vec![Making::default()];
         // By place: parents come before their children.
         let mut order: Vec<usize> = (0..items.len()).filter(|&at| typed[at].is_some()).collect();
@@ -186,11 +270,12 @@ impl Simple {
                     continue;
                 }
             };
-            let above = parent.map(|parent| index.queues[parent.place]);
             one.total = total.is_some() || parent.is_some_and(|parent| parent.total);
             let item = one.item.id;
-            let queue = Queue {
-                id: book.of(item),
+            let id = book.of(item);
+            let kin = Kin {
+                above: parent.map_or(NO_PLACE, |parent| parent.place as u32),
+                depth: one.depth as u8,
                 own: one.children.then(|| book.of(more(item, More::Own))),
                 total: one.total.then(|| book.of(more(item, More::Total))),
                 children: if one.children { making.len() as u32 } else { 0 },
@@ -198,6 +283,10 @@ impl Simple {
             if one.children {
                 making.push(Making::default());
             }
+            let siblings =
+                parent.map_or(0, |parent| index.kin(index.queues[parent.place]).children as usize);
+            let at_kin = if kin.is_somebody() { index.kins.len() as u32 } else { 0 };
+            index.kins.extend(kin.is_somebody().then_some(kin));
             one.place = index.queues.len();
             index.places[at] = one.place as u32;
             let asked = marks_of(one.item.get("packet-marks"), marks);
@@ -208,15 +297,16 @@ impl Simple {
             let at_hours = hours.map_or(0, |_| index.hours.len() as u32);
             let queue_at = one.place as u32;
             let candidate = Candidate { queue: queue_at, marks: at_marks, hours: at_hours, dst };
-            let lookup = &mut making[above.map_or(0, |above| above.children as usize)];
+            let lookup = &mut making[siblings];
             targets.into_iter().for_each(|target| lookup.enter(target, candidate));
-            classes.push(classes_of(queue, above, one.depth, both, total));
-            index.queues.push(queue);
+            plans.push(known.share(Plan { both, total }));
+            index.queues.push(Queue { id, kin: at_kin });
             typed[at] = Some(one);
         }
         index.invalid.sort_by_key(|(id, _)| *id);
         index.lookups = making.into_iter().map(Lookup::make).collect();
-        Simple { index: Arc::new(index), classes }
+        plans.shrink_to_fit();
+        Simple { index: Arc::new(index), plans }
     }
 
     /// The same queues after a change of limits alone, and what changed; `None` if anything else did.
@@ -241,34 +331,48 @@ impl Simple {
         let mut changes = Vec::new();
         for (at, item) in edited {
             // What was invalid may be valid now.
-            let place = *self.index.places.get(at)?;
-            let Some(before) = self.classes.get(place as usize) else {
+            let place = *self.index.places.get(at)? as usize;
+            let Some(before) = self.plans.get(place) else {
                 if item.disabled { continue } else { return None }
             };
             let (both, total) = (menu::both(item, types).ok()?, menu::total(item, types).ok()?);
-            let queue = self.index.queues[place as usize];
-            let mut after = before.to_vec();
-            for (id, settings) in &mut after {
-                let fresh = match queue.id.leaves().iter().position(|leaf| leaf == id) {
-                    Some(half) => both[half],
-                    None if queue.total.is_some_and(|total| total.leaves()[0] == *id) => total?,
-                    None => continue,
-                };
-                let Settings { parent, depth, inner, .. } = *settings;
-                let fresh = Settings { parent, depth, inner, ..fresh };
-                if fresh != *settings {
-                    changes.push((*id, fresh));
-                }
-                *settings = fresh;
-            }
-            simple.classes[place as usize] = after.into();
+            let plan = Plan { both, total };
+            let old = self.index.classes(place, before).into_iter();
+            let new = self.index.classes(place, &plan).into_iter();
+            changes.extend(old.zip(new).filter(|(old, new)| old != new).map(|(_, new)| new));
+            simple.plans[place] = Arc::new(plan);
         }
         Some((simple, changes))
     }
 
-    /// What leads from other queues to these; `gone` are those whose items are gone.
+    /// What leads from other queues to these; `gone` are those whose items are gone. Takes time by how
+    /// many there are, but little for each that is as it was.
     pub fn changes_from(&self, old: &Simple, gone: &[QueueId]) -> Vec<(QueueLeafId, Settings)> {
-        changed(old.classes(), self.classes(), gone)
+        let others: HashSet<QueueId> = gone.iter().copied().collect();
+        let queues = || old.index.queues.iter().zip(0u32..);
+        let end = queues().map(|(queue, _)| queue.id.0 as usize + 1).max().unwrap_or(0);
+        // Where each queue stood that still has its number.
+        let mut stood = vec![NO_PLACE; end];
+        for (queue, place) in queues().filter(|(queue, _)| !others.contains(&queue.id)) {
+            stood[queue.id.0 as usize] = place;
+        }
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for (place, queue) in self.index.queues.iter().enumerate() {
+            let was = stood.get_mut(queue.id.0 as usize);
+            let was = was.map_or(NO_PLACE, |was| std::mem::replace(was, NO_PLACE)) as usize;
+            if let Some(plan) = old.plans.get(was) {
+                let alone = queue.kin == 0 && old.index.queues[was].kin == 0;
+                if alone && Arc::ptr_eq(plan, &self.plans[place]) {
+                    continue;
+                }
+                before.extend(old.index.classes(was, plan));
+            }
+            after.extend(self.index.classes(place, &self.plans[place]));
+        }
+        for was in stood.into_iter().filter(|&was| was != NO_PLACE) {
+            before.extend(old.index.classes(was as usize, &old.plans[was as usize]));
+        }
+        changed(before.into_iter(), after.into_iter(), gone)
     }
 
     /// Whether there is no queue: what FastPath asks.
@@ -332,22 +436,26 @@ impl Simple {
             (None, None) => return None,
         };
         let mut queue = index.queues[at as usize];
-        while queue.children != 0 {
-            let lookup = &index.lookups[queue.children as usize];
+        let mut kin = index.kin(queue);
+        while kin.children != 0 {
+            let lookup = &index.lookups[kin.children as usize];
             let side = if direction == 0 { &from } else { &to };
             let Some(child) = lookup.first(side, index, is_now) else { break };
             at = child;
             queue = index.queues[at as usize];
+            kin = index.kin(queue);
         }
-        let id = queue.own.unwrap_or(queue.id);
+        let id = kin.own.unwrap_or(queue.id);
         // Who has children holds such packets in a class beside.
-        let total = queue.total.map(|total| total.leaves()[usize::from(queue.own.is_some())]);
+        let total = kin.total.map(|total| total.leaves()[usize::from(kin.own.is_some())]);
         Some(Found { leaf: id.leaves()[direction], total })
     }
 
     /// All classes.
+    #[cfg(test)]
     fn classes(&self) -> impl Iterator<Item = (QueueLeafId, Settings)> {
-        self.classes.iter().flat_map(|classes| classes.iter().copied())
+        let plans = self.plans.iter().enumerate();
+        plans.flat_map(|(place, plan)| self.index.classes(place, plan))
     }
 
     /// Which queue a class belongs to, and whether it is that of both ways together.
@@ -357,21 +465,24 @@ impl Simple {
         leaf: QueueLeafId,
     ) -> Option<(&'a Item, bool)> {
         let has = |id: QueueId| id.leaves().contains(&leaf);
-        let found = self.index.queues.iter().position(|queue| {
-            has(queue.id) || queue.own.is_some_and(has) || queue.total.is_some_and(has)
+        let index = &self.index;
+        let found = index.queues.iter().position(|&queue| {
+            let kin = index.kin(queue);
+            has(queue.id) || kin.own.is_some_and(has) || kin.total.is_some_and(has)
         })?;
-        let at = self.index.places.iter().position(|&place| place as usize == found)?;
+        let at = index.places.iter().position(|&place| place as usize == found)?;
         let item = tree.items(menu::SIMPLE.path).get(at)?;
-        Some((item, self.index.queues[found].total.is_some_and(has)))
+        Some((item, index.kin(index.queues[found]).total.is_some_and(has)))
     }
 
-    /// Memory taken, in bytes (the hash tables' as their entries with one byte of control each),
-    /// without the settings.
+    /// Memory taken, in bytes (the hash tables' as their entries with one byte of control each).
     pub fn bytes(&self) -> usize {
         let index = &self.index;
         index.queues.capacity() * size_of::<Queue>()
             + index.places.capacity() * 4
-            + self.classes.capacity() * 16
+            + index.kins.capacity() * size_of::<Kin>()
+            + self.plans.capacity() * size_of::<Arc<Plan>>()
+            + Plans::of(self).0.values().map(Vec::len).sum::<usize>() * (16 + size_of::<Plan>())
             + index.lookups.iter().map(Lookup::bytes).sum::<usize>()
     }
 }
@@ -456,38 +567,37 @@ fn family<'a>(
     typed
 }
 
-/// The classes of a queue that stands below another.
+/// The classes of a queue that stands below another, of which the number and the total are given.
 fn classes_of(
-    queue: Queue,
-    above: Option<Queue>,
-    depth: usize,
-    both: [Settings; 2],
-    total: Option<Settings>,
-) -> Arc<[(QueueLeafId, Settings)]> {
-    let (depth, inner) = (depth as u8, queue.own.is_some());
-    let free = Settings::plain(super::Limit { packets: 50, ..super::Limit::NONE });
+    queue: QueueId,
+    kin: &Kin,
+    above: Option<(QueueId, Option<QueueId>)>,
+    plan: &Plan,
+) -> Vec<(QueueLeafId, Settings)> {
+    let (depth, inner) = (kin.depth, kin.own.is_some());
+    let free = Settings::plain(Limit { packets: 50, ..Limit::NONE });
     let below = |parent: Option<QueueLeafId>| Settings { parent, depth: depth + 1, ..free };
     let mut classes = Vec::new();
-    for (half, settings) in both.into_iter().enumerate() {
-        let id = queue.id.leaves()[half];
-        let parent = above.map(|above| above.id.leaves()[half]);
+    for (half, settings) in plan.both.into_iter().enumerate() {
+        let id = queue.leaves()[half];
+        let parent = above.map(|(above, _)| above.leaves()[half]);
         classes.push((id, Settings { parent, depth, inner, ..settings }));
-        if let Some(own) = queue.own {
+        if let Some(own) = kin.own {
             let kind = Settings { kind: settings.kind, limit: free.limit, ..below(Some(id)) };
             classes.push((own.leaves()[half], kind));
         }
     }
-    if let Some(id) = queue.total {
-        let parent = above.and_then(|above| above.total).map(|total| total.leaves()[0]);
+    if let Some(id) = kin.total {
+        let parent = above.and_then(|(_, total)| total).map(|total| total.leaves()[0]);
         let depth = if parent.is_some() { depth } else { 0 };
-        let settings = total.unwrap_or(free);
+        let settings = plan.total.unwrap_or(free);
         classes.push((id.leaves()[0], Settings { parent, depth, inner, ..settings }));
         if inner {
             let own = Settings { depth: depth + 1, ..below(Some(id.leaves()[0])) };
             classes.push((id.leaves()[1], own));
         }
     }
-    classes.into()
+    classes
 }
 
 fn targets(item: &Item, names: &Names) -> Result<Vec<Target>, String> {

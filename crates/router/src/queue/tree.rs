@@ -23,7 +23,7 @@
 
 use super::bucket::{Bucket, Limit};
 use super::burst::{Burst, BurstLimit};
-use super::discipline::{Discipline, Kind, Next};
+use super::discipline::{Discipline, Kind, Next, Shared};
 use super::leaf::QueueLeafId;
 use super::nodes::List;
 use super::wheel::{EntryId, Wheel};
@@ -32,7 +32,10 @@ use wire::Moment;
 /// How many levels a tree may have.
 pub const LEVELS: usize = 8;
 const PRIORITIES: usize = 8;
+const _: () = assert!(std::mem::offset_of!(Class, assured) <= 128, "each packet touches two lines");
 const NONE: u32 = u32::MAX;
+/// This bit of a key in the wheel says that the others are a class's place.
+pub(super) const CLASS: u32 = 1 << 31;
 /// Bytes a class may send in its turn.
 const QUANTUM: i32 = 1514;
 
@@ -106,28 +109,57 @@ struct Link {
     before: u32,
 }
 
-/// A class that is more than a bucket and a pfifo.
+impl Link {
+    const NONE: Link = Link { next: NONE, before: NONE };
+}
+
+/// A class that is more than a bucket and a pfifo. What each packet touches stands first, in two cache
+/// lines.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Class {
     pub(super) id: QueueLeafId,
-    settings: Settings,
     parent: u32,
+    event: EntryId,
+    deficit: i32,
     level: u8,
-    /// Those of limit-at and of max-limit.
-    assured: Bucket,
-    most: Bucket,
-    /// The rate `most` has now: a burst's, maybe.
-    rate: u64,
-    burst: Option<Box<Burst>>,
     colour: Colour,
-    pub(super) discipline: Discipline,
     /// Bit p: somebody waits in it, or below it, with priority p.
     active: u8,
+    /// The bit of its own priority.
+    priority: u8,
+    /// Its kind asks nothing of a packet that finds nobody waiting.
+    passes_idle: bool,
+    by_port: bool,
+    /// It has a limit-at.
+    is_assured: bool,
+    /// Its place in the ring of its own priority; of an inner class, see there.
+    link: Link,
+    inner: Option<Box<Inner>>,
+    burst: Option<Box<Burst>>,
+    /// That of max-limit.
+    most: Bucket,
+    pub(super) discipline: Discipline,
+    /// That of limit-at.
+    assured: Bucket,
+    /// The rate `most` has now: a burst's, maybe.
+    rate: u64,
+    settings: Settings,
+}
+
+/// What a class with children has more, by priority.
+#[derive(Clone, Debug)]
+struct Inner {
+    /// A child that borrows; its ring has the others.
+    feeds: [u32; PRIORITIES],
+    /// The class's own places in rings.
     links: [Link; PRIORITIES],
-    /// Of an inner class: a child that borrows, by priority; its ring has the others.
-    feeds: Option<Box<[u32; PRIORITIES]>>,
-    deficit: i32,
-    event: EntryId,
+}
+
+impl Inner {
+    fn new() -> Box<Inner> {
+        Box::new(Inner { feeds: [NONE; PRIORITIES], links: [Link::NONE; PRIORITIES] })
+    }
 }
 
 /// All trees.
@@ -140,6 +172,7 @@ pub(super) struct Forest {
     row_bits: [u8; LEVELS],
     /// Who passed at once, or was served, and all above it: for their counters.
     pub(super) path: Vec<QueueLeafId>,
+    shared: Shared,
 }
 
 impl Default for Forest {
@@ -150,6 +183,7 @@ impl Default for Forest {
             rows: [[NONE; PRIORITIES]; LEVELS],
             row_bits: [0; LEVELS],
             path: Vec::new(),
+            shared: Shared::default(),
         }
     }
 }
@@ -161,23 +195,28 @@ impl Forest {
         let mut burst = settings.bursts().then(|| Box::new(Burst::new(settings.burst)));
         let rate = burst.as_mut().and_then(|burst| burst.rate(now)).unwrap_or(settings.limit.rate);
         let most = Limit { rate, ..settings.limit };
-        let class = Class {
+        let mut class = Class {
             id,
-            settings,
             parent: NONE,
-            level: 0,
-            assured: Bucket::new(assured(&settings), now).with_room_for_a_packet(),
-            most: Bucket::new(most, now).with_room_for_a_packet(),
-            rate,
-            burst,
-            colour: Colour::Red,
-            discipline: Discipline::new(&settings.kind, now),
-            active: 0,
-            links: [Link { next: NONE, before: NONE }; PRIORITIES],
-            feeds: settings.inner.then(|| Box::new([NONE; PRIORITIES])),
-            deficit: 0,
             event: NONE,
+            deficit: 0,
+            level: 0,
+            colour: Colour::Red,
+            active: 0,
+            priority: 0,
+            passes_idle: false,
+            by_port: false,
+            is_assured: false,
+            link: Link::NONE,
+            inner: settings.inner.then(Inner::new),
+            burst,
+            most: Bucket::new(most, now).with_room_for_a_packet(),
+            assured: Bucket::new(assured(&settings), now).with_room_for_a_packet(),
+            discipline: Discipline::new(&settings.kind, &mut self.shared, now),
+            rate,
+            settings,
         };
+        class.take_in();
         match self.free.pop() {
             Some(at) => {
                 self.classes[at as usize] = class;
@@ -207,8 +246,9 @@ impl Forest {
         list: &mut List,
         now: Moment,
     ) -> bool {
-        let class = self.class(at);
+        let class = &mut self.classes[at as usize];
         let old = std::mem::replace(&mut class.settings, settings);
+        class.take_in();
         class.assured = class.assured.with_limit(assured(&settings), now).with_room_for_a_packet();
         class.most = class.most.with_limit(settings.limit, now).with_room_for_a_packet();
         class.rate = settings.limit.rate;
@@ -219,12 +259,12 @@ impl Forest {
             });
         }
         if old.kind != settings.kind {
-            let mut discipline = Discipline::new(&settings.kind, now);
+            let mut discipline = Discipline::new(&settings.kind, &mut self.shared, now);
             class.discipline.drain(list, |list, node| discipline.enqueue(list, node, now));
             class.discipline = discipline;
         }
         if old.inner != settings.inner {
-            class.feeds = settings.inner.then(|| Box::new([NONE; PRIORITIES]));
+            class.inner = settings.inner.then(Inner::new);
         }
         !old.stands_as(&settings)
     }
@@ -250,8 +290,8 @@ impl Forest {
             self.forget_event(at, wheel);
             let class = self.class(at);
             (class.active, class.colour) = (0, Colour::Red);
-            if let Some(feeds) = &mut class.feeds {
-                **feeds = [NONE; PRIORITIES];
+            if let Some(inner) = &mut class.inner {
+                inner.feeds = [NONE; PRIORITIES];
             }
             let inner = class.settings.inner;
             class.level =
@@ -263,6 +303,17 @@ impl Forest {
                 self.wake(at, wheel, now);
             }
         }
+    }
+
+    /// Takes a class's discipline out; nobody can wait in what stands in its place.
+    pub(super) fn take_discipline(&mut self, at: u32, now: Moment) -> Discipline {
+        let none = Discipline::new(&Kind::Pfifo(0), &mut self.shared, now);
+        std::mem::replace(&mut self.class(at).discipline, none)
+    }
+
+    /// Whether there is no class.
+    pub(super) fn is_empty(&self) -> bool {
+        self.classes.is_empty()
     }
 
     /// Whether somebody waits in a class.
@@ -282,14 +333,14 @@ impl Forest {
 
     /// Whether a packet need not wait in a port's class: nobody does, and its kind does not mind.
     pub(super) fn is_idle(&self, at: u32) -> bool {
-        self.classes[at as usize].settings.kind.passes_idle() && !self.waits(at)
+        self.classes[at as usize].passes_idle && !self.waits(at)
     }
 
     /// Lets `len` bytes pass at once, if nobody waits in the class and it may send; it was paid for
     /// and `path` says by whom.
     pub(super) fn pass(&mut self, at: u32, len: u32, wheel: &mut Wheel, now: Moment) -> bool {
         let class = &self.classes[at as usize];
-        if self.is_ready() || !class.settings.kind.passes_idle() || self.waits(at) {
+        if self.is_ready() || !class.passes_idle || self.waits(at) {
             return false;
         }
         let mut lender = at;
@@ -309,9 +360,8 @@ impl Forest {
     /// Somebody has begun to wait in a class.
     pub(super) fn wake(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
         let class = &self.classes[at as usize];
-        if class.active == 0 && !class.settings.by_port {
-            let priority = 1 << (class.settings.priority.clamp(1, 8) - 1);
-            self.activate(at, priority, wheel, now);
+        if class.active == 0 && !class.by_port {
+            self.activate(at, class.priority, wheel, now);
         }
     }
 
@@ -319,7 +369,7 @@ impl Forest {
     pub(super) fn due(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
         self.class(at).event = NONE;
         let class = &self.classes[at as usize];
-        if class.active == 0 && self.waits(at) && !class.settings.by_port {
+        if class.active == 0 && self.waits(at) && !class.by_port {
             return self.wake(at, wheel, now);
         }
         self.recolour(at, wheel, now);
@@ -337,11 +387,9 @@ impl Forest {
             let lender = self.turn(self.rows[level][priority], priority);
             self.rows[level][priority] = lender;
             let mut leaf = lender;
-            while let Some(feeds) = &self.classes[leaf as usize].feeds {
-                let child = self.turn(feeds[priority], priority);
-                if let Some(feeds) = &mut self.class(leaf).feeds {
-                    feeds[priority] = child;
-                }
+            while let Some(inner) = &self.classes[leaf as usize].inner {
+                let child = self.turn(inner.feeds[priority], priority);
+                self.set_feed(leaf, priority, child);
                 leaf = child;
             }
             match self.class(leaf).discipline.dequeue(list, now) {
@@ -365,7 +413,7 @@ impl Forest {
                 Next::Empty => self.rest(leaf, wheel, now),
                 Next::Later(when) => {
                     self.rest(leaf, wheel, now);
-                    self.class(leaf).event = wheel.enter(when, self.classes[leaf as usize].id.0);
+                    self.class(leaf).event = wheel.enter(when, CLASS | leaf);
                 }
             }
         }
@@ -380,7 +428,7 @@ impl Forest {
                 return at;
             }
             class.deficit += QUANTUM;
-            at = class.links[priority].next;
+            at = class.link(priority).next;
         }
     }
 
@@ -399,7 +447,7 @@ impl Forest {
             let class = self.class(at);
             class.settle(now);
             class.most.charge(len);
-            if lends {
+            if lends && class.is_assured {
                 class.assured.charge(len);
             }
             if let Some(burst) = &mut class.burst {
@@ -463,7 +511,7 @@ impl Forest {
                     let head = self.feed(parent, p);
                     let head = self.join(at, head, p);
                     self.set_feed(parent, p, head);
-                    begun |= u8::from(self.classes[at as usize].links[p].next == at) << p;
+                    begun |= u8::from(self.classes[at as usize].link(p).next == at) << p;
                 }
                 Colour::Red => {}
             }
@@ -504,34 +552,34 @@ impl Forest {
     /// A class joins a ring as its last; returns the ring's head.
     fn join(&mut self, at: u32, head: u32, p: usize) -> u32 {
         if head == NONE {
-            self.class(at).links[p] = Link { next: at, before: at };
+            *self.class(at).link_mut(p) = Link { next: at, before: at };
             return at;
         }
-        let before = self.classes[head as usize].links[p].before;
-        self.class(at).links[p] = Link { next: head, before };
-        self.class(before).links[p].next = at;
-        self.class(head).links[p].before = at;
+        let before = self.classes[head as usize].link(p).before;
+        *self.class(at).link_mut(p) = Link { next: head, before };
+        self.class(before).link_mut(p).next = at;
+        self.class(head).link_mut(p).before = at;
         head
     }
 
     /// A class leaves a ring; returns the ring's head.
     fn part(&mut self, at: u32, head: u32, p: usize) -> u32 {
-        let Link { next, before } = self.classes[at as usize].links[p];
+        let Link { next, before } = self.classes[at as usize].link(p);
         if next == at {
             return NONE;
         }
-        self.class(before).links[p].next = next;
-        self.class(next).links[p].before = before;
+        self.class(before).link_mut(p).next = next;
+        self.class(next).link_mut(p).before = before;
         if head == at { next } else { head }
     }
 
     fn feed(&self, parent: u32, p: usize) -> u32 {
-        self.classes[parent as usize].feeds.as_ref().map_or(NONE, |feeds| feeds[p])
+        self.classes[parent as usize].inner.as_ref().map_or(NONE, |inner| inner.feeds[p])
     }
 
     fn set_feed(&mut self, parent: u32, p: usize, head: u32) {
-        if let Some(feeds) = &mut self.class(parent).feeds {
-            feeds[p] = head;
+        if let Some(inner) = &mut self.class(parent).inner {
+            inner.feeds[p] = head;
         }
     }
 
@@ -547,11 +595,10 @@ impl Forest {
             let clear = class.most.clear(now).unwrap_or(now);
             Some(burst.map_or(clear, |burst| burst.min(clear)))
         } else {
-            let has_assured = !class.assured.unlimited();
-            has_assured.then(|| class.assured.clear(now).unwrap_or(now))
+            class.is_assured.then(|| class.assured.clear(now).unwrap_or(now))
         };
         if let Some(when) = clear {
-            self.class(at).event = wheel.enter(when, self.classes[at as usize].id.0);
+            self.class(at).event = wheel.enter(when, CLASS | at);
         }
     }
 
@@ -560,6 +607,24 @@ impl Forest {
         if event != NONE {
             wheel.leave(event);
         }
+    }
+
+    /// Asks for the memory of classes of which somebody may send soon: of all of them one thing after the
+    /// other, each found by the last, so that their misses overlap.
+    pub(super) fn foresee(&self, places: &(impl Iterator<Item = u32> + Clone), list: &List) {
+        places.clone().for_each(|at| port::prefetch::lines(&self.classes, at as usize, 2));
+        let disciplines = || places.clone().map(|at| &self.classes[at as usize].discipline);
+        disciplines().for_each(Discipline::foresee);
+        disciplines().for_each(Discipline::foresee_flow);
+        disciplines().filter_map(Discipline::next_ring).for_each(|ring| list.foresee(ring.last));
+        for ring in disciplines().filter_map(Discipline::next_ring) {
+            list.foresee(ring.first(list).unwrap_or(ring.last));
+        }
+    }
+
+    /// The number of the packet that goes next of a class, most likely.
+    pub(super) fn likely(&self, at: u32, list: &List) -> Option<u32> {
+        self.classes[at as usize].discipline.next_ring()?.first(list)
     }
 
     /// Memory taken, in bytes, without what disciplines hold.
@@ -573,14 +638,32 @@ impl Forest {
 }
 
 impl Class {
+    /// Keeps at hand what of its settings each packet asks for.
+    fn take_in(&mut self) {
+        self.priority = 1 << (self.settings.priority.clamp(1, 8) - 1);
+        self.passes_idle = self.settings.kind.passes_idle();
+        self.by_port = self.settings.by_port;
+        self.is_assured = self.settings.limit_at > 0;
+    }
+
+    /// Its place in the ring of a priority, in which it is.
+    fn link(&self, p: usize) -> Link {
+        self.inner.as_ref().map_or(self.link, |inner| inner.links[p])
+    }
+
+    fn link_mut(&mut self, p: usize) -> &mut Link {
+        match &mut self.inner {
+            Some(inner) => &mut inner.links[p],
+            None => &mut self.link,
+        }
+    }
+
     /// What it may do at `now`.
     fn colour_at(&mut self, now: Moment) -> Colour {
         self.settle(now);
         if self.most.clear(now).is_some() {
             Colour::Red
-        } else if self.parent == NONE
-            || !self.assured.unlimited() && self.assured.clear(now).is_none()
-        {
+        } else if self.parent == NONE || self.is_assured && self.assured.clear(now).is_none() {
             Colour::Green
         } else {
             Colour::Yellow
@@ -597,7 +680,10 @@ impl Class {
                 self.most = self.most.with_limit(limit, now).with_room_for_a_packet();
             }
         }
-        let _ = (self.most.clear(now), self.assured.clear(now));
+        self.most.clear(now);
+        if self.is_assured {
+            self.assured.clear(now);
+        }
     }
 }
 

@@ -285,6 +285,7 @@ fn kind(item: &Read) -> Option<Kind> {
             )),
             isolation: Isolation::Flows,
             acks: AckFilter::None,
+            perturb: Duration::ZERO,
         }),
         "cake" => Kind::Cake(CakeLimits {
             tins: match item.text("cake-diffserv").as_str() {

@@ -31,7 +31,12 @@ pub(super) struct Wheel {
     free: u32,
     /// When the first entry is due; the end of time if there is none.
     soonest: u64,
+    /// The keys of those that came into sight lately: they are due within some microseconds.
+    pub(super) near: Vec<u32>,
 }
+
+/// Slots of this level are in sight as soon as the wheel comes to them: 4,096 ns.
+const IN_SIGHT: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -51,6 +56,7 @@ impl Default for Wheel {
             entries: Vec::new(),
             free: NONE,
             soonest: u64::MAX,
+            near: Vec::new(),
         }
     }
 }
@@ -130,6 +136,9 @@ impl Wheel {
             let mut id = self.entries[last as usize].next;
             loop {
                 let next = self.entries[id as usize].next;
+                if level == IN_SIGHT {
+                    self.near.push(self.entries[id as usize].key);
+                }
                 self.link(id);
                 if id == last {
                     break;

@@ -97,7 +97,9 @@ impl Configuration {
             "/queue type add name=fair kind=fq-codel fq-codel-limit=6 fq-codel-target=1ms \
              fq-codel-interval=20ms"
                 .to_string(),
-            "/queue type add name=fine kind=cake cake-rtt=20ms cake-memlimit=4000".to_string(),
+            "/queue type add name=fine kind=cake cake-rtt=20ms cake-memlimit=4000 cake-bandwidth=300k \
+             cake-overhead-scheme=pppoe-llcsnap cake-ack-filter=filter cake-wash=yes"
+                .to_string(),
             "/queue type add name=early kind=red red-limit=8 red-min-threshold=1 \
              red-max-threshold=5 red-burst=2 red-avg-packet=100"
                 .to_string(),

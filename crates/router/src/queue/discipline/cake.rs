@@ -14,7 +14,7 @@ use super::ack::AckFilter;
 use super::codel::CodelLimits;
 use super::fair::{Fair, FairLimits, Isolation};
 use super::framing::Framing;
-use super::{Limit, Next};
+use super::{Limit, Next, Shared};
 use crate::queue::bucket::Bucket;
 use crate::queue::nodes::{List, Ring};
 use std::time::Duration;
@@ -124,7 +124,7 @@ struct Tin {
 }
 
 impl Cake {
-    pub(super) fn new(limits: CakeLimits, now: Moment) -> Cake {
+    pub(super) fn new(limits: CakeLimits, shared: &mut Shared, now: Moment) -> Cake {
         let quanta = limits.tins.quanta();
         let most = u64::from(quanta.iter().copied().max().unwrap_or(1));
         let tin = |&quantum: &u32| {
@@ -138,8 +138,9 @@ impl Cake {
                 codel: Some(codel(limits.rtt, rate)),
                 isolation: limits.isolation,
                 acks: limits.acks,
+                perturb: Duration::ZERO,
             };
-            let fair = Fair::new(fair, Duration::ZERO);
+            let fair = Fair::new(shared.limits(fair));
             Tin { fair, rate, next: now, quantum, deficit: 0 }
         };
         let (tins, shaper) = (quanta.iter().map(tin).collect(), shaper(limits.rate, now));
@@ -157,7 +158,7 @@ impl Cake {
         while self.bytes > self.limits.bytes {
             let tins = self.tins.iter().enumerate();
             let fattest = tins.max_by_key(|(_, tin)| tin.fair.bytes).map_or(0, |(at, _)| at);
-            self.at(fattest, |fair| fair.drop_one(list));
+            self.at(fattest, |fair| fair.drop_some(list, 1));
         }
     }
 

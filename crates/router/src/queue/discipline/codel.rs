@@ -20,14 +20,14 @@ pub struct CodelLimits {
     pub ce: Option<Duration>,
 }
 
-/// A queue's state, apart from its ring.
-#[derive(Clone, Copy, Debug)]
+/// A queue's state, apart from its ring and its limits.
+#[derive(Clone, Copy, Debug, Default)]
 pub(in crate::queue) struct Codel {
-    pub(super) limits: CodelLimits,
-    first_above: Option<Moment>,
+    /// When those that wait will have waited too long; the beginning of time: they have not begun to.
+    first_above: Moment,
     drop_next: Moment,
-    count: u32,
-    last_count: u32,
+    count: u16,
+    last_count: u16,
     dropping: bool,
 }
 
@@ -35,45 +35,51 @@ pub(in crate::queue) struct Codel {
 const MTU: u64 = 1514;
 
 impl Codel {
-    pub(super) fn new(limits: CodelLimits) -> Codel {
-        Codel {
-            limits,
-            first_above: None,
-            drop_next: Moment::ZERO,
-            count: 0,
-            last_count: 0,
-            dropping: false,
-        }
+    /// Whether it never dropped or marked: it has nothing to remember.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.count == 0
     }
 
     /// Who goes next, marked if it waited beyond `codel-ce-threshold`.
-    pub(super) fn dequeue(&mut self, ring: &mut Ring, list: &mut List, now: Moment) -> Option<u32> {
-        let node = self.next(ring, list, now)?;
+    pub(super) fn dequeue(
+        &mut self,
+        limits: &CodelLimits,
+        ring: &mut Ring,
+        list: &mut List,
+        now: Moment,
+    ) -> Option<u32> {
+        let node = self.next(limits, ring, list, now)?;
         let late = |threshold| now.since(list[node].came) > threshold;
-        if self.limits.ce.is_some_and(late) && list[node].label.takes_marks() {
+        if limits.ce.is_some_and(late) && list[node].label.takes_marks() {
             list[node].marks.ce = true;
         }
         Some(node)
     }
 
     /// RFC 8289 §5.5.
-    fn next(&mut self, ring: &mut Ring, list: &mut List, now: Moment) -> Option<u32> {
-        let (mut node, mut late) = self.look(ring, list, now);
+    fn next(
+        &mut self,
+        limits: &CodelLimits,
+        ring: &mut Ring,
+        list: &mut List,
+        now: Moment,
+    ) -> Option<u32> {
+        let (mut node, mut late) = self.look(limits, ring, list, now);
         if self.dropping {
             if !late {
                 self.dropping = false;
             }
             while self.dropping && now >= self.drop_next {
                 let first = node?;
-                self.count += 1;
-                if self.mark(list, first) {
-                    self.drop_next = self.law(self.drop_next);
+                self.count = self.count.saturating_add(1);
+                if limits.mark(list, first) {
+                    self.drop_next = self.law(limits, self.drop_next);
                     return Some(first);
                 }
                 list.dropped.push(first);
-                (node, late) = self.look(ring, list, now);
+                (node, late) = self.look(limits, ring, list, now);
                 if late {
-                    self.drop_next = self.law(self.drop_next);
+                    self.drop_next = self.law(limits, self.drop_next);
                 } else {
                     self.dropping = false;
                 }
@@ -84,47 +90,53 @@ impl Codel {
             return node;
         }
         let first = node?;
-        if !self.mark(list, first) {
+        if !limits.mark(list, first) {
             list.dropped.push(first);
-            node = self.look(ring, list, now).0;
+            node = self.look(limits, ring, list, now).0;
         }
         self.dropping = true;
-        let fresh = self.count - self.last_count;
-        let recent = now.since(self.drop_next) < 16 * self.limits.interval;
+        let fresh = self.count.saturating_sub(self.last_count);
+        let recent = now.since(self.drop_next) < 16 * limits.interval;
         self.count = if fresh > 1 && recent { fresh } else { 1 };
         self.last_count = self.count;
-        self.drop_next = self.law(now);
+        self.drop_next = self.law(limits, now);
         node
     }
 
     /// The first packet, and whether those before it have waited too long for an interval.
-    fn look(&mut self, ring: &mut Ring, list: &mut List, now: Moment) -> (Option<u32>, bool) {
+    fn look(
+        &mut self,
+        limits: &CodelLimits,
+        ring: &mut Ring,
+        list: &mut List,
+        now: Moment,
+    ) -> (Option<u32>, bool) {
         let Some(node) = ring.pop(list) else {
-            self.first_above = None;
+            self.first_above = Moment::ZERO;
             return (None, false);
         };
-        if now.since(list[node].came) < self.limits.target || ring.bytes <= MTU {
-            self.first_above = None;
+        if now.since(list[node].came) < limits.target || ring.bytes <= MTU {
+            self.first_above = Moment::ZERO;
             return (Some(node), false);
         }
-        let late = match self.first_above {
-            None => {
-                self.first_above = Some(now + self.limits.interval);
-                false
-            }
-            Some(when) => now >= when,
-        };
-        (Some(node), late)
-    }
-
-    fn mark(&self, list: &mut List, node: u32) -> bool {
-        let marks = self.limits.ecn && list[node].label.takes_marks();
-        list[node].marks.ce |= marks;
-        marks
+        if self.first_above == Moment::ZERO {
+            self.first_above = now + limits.interval;
+            return (Some(node), false);
+        }
+        (Some(node), now >= self.first_above)
     }
 
     /// The next drop after one at `when`.
-    fn law(&self, when: Moment) -> Moment {
-        when + self.limits.interval.div_f64(f64::from(self.count.max(1)).sqrt())
+    fn law(&self, limits: &CodelLimits, when: Moment) -> Moment {
+        when + limits.interval.div_f64(f64::from(self.count.max(1)).sqrt())
+    }
+}
+
+impl CodelLimits {
+    /// Marks a packet that takes it, if that is asked for; says whether.
+    fn mark(&self, list: &mut List, node: u32) -> bool {
+        let marks = self.ecn && list[node].label.takes_marks();
+        list[node].marks.ce |= marks;
+        marks
     }
 }

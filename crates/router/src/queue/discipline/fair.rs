@@ -4,14 +4,22 @@
 //!  sfq       1024 hashed flows, rotated                 full: the longest loses its last packet
 //!  fq_codel  1024 hashed flows, new ones first, CoDel   full: the fattest loses its first packets
 //!  a tin of cake  flows by name, hosts share first, CoDel
+//!
+//!  new flows ─────────────────────► each its turn, once
+//!  old flows, or hosts ─► flows ──► round and round
 //! ```
 //!
-//! RFC 8290 is fq_codel; McKenney 1990 is sfq.
+//! RFC 8290 is fq_codel; McKenney 1990 is sfq. Where hosts share, they have turns and their flows have
+//! turns in theirs: cake's `triple-isolate` puts a flow to that one of its two hosts that has more flows.
+//!
+//! A queue of few flows, as most are, costs few cache lines: its flows are looked through, each in one
+//! line, and stand in lists by their own numbers.
 
 use super::ack::AckFilter;
 use super::codel::{Codel, CodelLimits};
 use crate::queue::nodes::{Label, List, Ring};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::{FiveTuple, Moment};
 
@@ -32,6 +40,8 @@ pub struct FairLimits {
     pub isolation: Isolation,
     /// Acknowledgements that go for a later one.
     pub acks: AckFilter,
+    /// How often flows are hashed anew; 0 is never.
+    pub perturb: Duration,
 }
 
 /// Whose shares are equal: cake's `flowmode`.
@@ -50,7 +60,7 @@ pub enum Isolation {
 
 impl FairLimits {
     /// Those of sfq: 128 packets in all.
-    pub(super) fn sfq(allot: u32) -> FairLimits {
+    pub(super) fn sfq(allot: u32, perturb: Duration) -> FairLimits {
         FairLimits {
             packets: 128,
             bytes: u64::MAX,
@@ -59,60 +69,131 @@ impl FairLimits {
             codel: None,
             isolation: Isolation::Flows,
             acks: AckFilter::None,
+            perturb,
         }
+    }
+
+    /// Whether hosts share before flows do.
+    fn has_hosts(&self) -> bool {
+        matches!(
+            self.isolation,
+            Isolation::DualSrcHost | Isolation::DualDstHost | Isolation::Triple
+        )
     }
 }
 
-#[derive(Clone, Debug)]
+const NONE: u32 = u32::MAX;
+/// So many flows are looked through; more have a table.
+const FEW: usize = 8;
+/// So many flows are known though they are idle; of more, what CoDel knows of them decides.
+const KNOWN: usize = 64;
+/// Of more flows than these nothing is worth keeping.
+const REMEMBERED: usize = 1024;
+/// RFC 8290 §4.1: as many packets at most are dropped at once, of a queue that is full.
+const DROPPED_AT_ONCE: u32 = 64;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Flow {
     ring: Ring,
-    deficit: i64,
-    codel: Option<Codel>,
-    tuple: FiveTuple,
     key: FiveTuple,
-    /// In the lists of those that have a turn.
-    active: bool,
+    deficit: i32,
+    /// Who has the turn behind it, if it has one; else [`IDLE`], and [`FREE`] if it is nobody's.
+    next: u32,
+    codel: Codel,
 }
 
+/// A flow that is known and has no turn.
+const IDLE: u32 = u32::MAX - 1;
+/// No flow.
+const FREE: u32 = u32::MAX - 2;
+
+const _: () = assert!(size_of::<Flow>() == 64, "a flow is one cache line");
+
+impl Flow {
+    fn has_turn(&self) -> bool {
+        self.next != IDLE && self.next != FREE
+    }
+}
+
+/// One that has a turn, and then another has.
+trait Turned {
+    fn next(&mut self) -> &mut u32;
+}
+
+impl Turned for Flow {
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+/// Those who have turns, in order.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    first: u32,
+    last: u32,
+}
+
+impl Turns {
+    const NOBODY: Turns = Turns { first: NONE, last: NONE };
+
+    fn push(&mut self, all: &mut [impl Turned], at: u32) {
+        *all[at as usize].next() = NONE;
+        match self.first {
+            NONE => self.first = at,
+            _ => *all[self.last as usize].next() = at,
+        }
+        self.last = at;
+    }
+
+    fn pop(&mut self, all: &mut [impl Turned]) -> Option<u32> {
+        let first = (self.first != NONE).then_some(self.first)?;
+        self.first = *all[first as usize].next();
+        Some(first)
+    }
+}
+
+// What each packet touches stands first, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(in crate::queue) struct Fair {
-    limits: FairLimits,
+    limits: Arc<FairLimits>,
+    fresh: Turns,
+    /// Where no hosts share.
+    old: Turns,
     flows: Vec<Flow>,
-    free: Vec<u32>,
-    by_key: HashMap<FiveTuple, u32>,
-    fresh: VecDeque<u32>,
-    old: VecDeque<u32>,
-    /// How many flows have a turn, by host.
-    by_src: HashMap<u32, u32>,
-    by_dst: HashMap<u32, u32>,
-    pub(super) packets: u32,
     pub(super) bytes: u64,
-    perturb: Duration,
-    perturbed: Moment,
+    pub(super) packets: u32,
     seed: u32,
+    perturbed: Moment,
+    hosts: Hosts,
+    free: Vec<u32>,
+    /// Of more than a few flows: by hash their numbers, or by name.
+    by_hash: Vec<u32>,
+    by_key: HashMap<FiveTuple, u32>,
 }
 
 impl Fair {
-    pub(super) fn new(limits: FairLimits, perturb: Duration) -> Fair {
+    pub(super) fn new(limits: Arc<FairLimits>) -> Fair {
         Fair {
             limits,
+            fresh: Turns::NOBODY,
+            old: Turns::NOBODY,
             flows: Vec::new(),
-            free: Vec::new(),
-            by_key: HashMap::new(),
-            fresh: VecDeque::new(),
-            old: VecDeque::new(),
-            by_src: HashMap::new(),
-            by_dst: HashMap::new(),
-            packets: 0,
             bytes: 0,
-            perturb,
-            perturbed: Moment::ZERO,
+            packets: 0,
             seed: 0,
+            perturbed: Moment::ZERO,
+            hosts: Hosts::default(),
+            free: Vec::new(),
+            by_hash: Vec::new(),
+            by_key: HashMap::new(),
         }
     }
 
     pub(super) fn enqueue(&mut self, list: &mut List, node: u32, now: Moment) {
-        if self.perturb > Duration::ZERO && now.since(self.perturbed) >= self.perturb {
+        let perturb = self.limits.perturb;
+        if perturb > Duration::ZERO && now.since(self.perturbed) >= perturb {
             self.perturbed = now;
             self.hash_anew(list);
         }
@@ -125,125 +206,141 @@ impl Fair {
             (self.packets, self.bytes) = (self.packets - 1, self.bytes - u64::from(list[old].len));
             list.dropped.push(old);
         }
-        self.activate(at);
+        self.activate(at, label.tuple);
         while self.packets > self.limits.packets || self.bytes > self.limits.bytes {
-            self.drop_one(list);
+            self.drop_some(list, DROPPED_AT_ONCE);
         }
     }
 
     pub(super) fn dequeue(&mut self, list: &mut List, now: Moment) -> Option<u32> {
         loop {
-            let is_fresh = !self.fresh.is_empty();
-            let at = *if is_fresh { self.fresh.front()? } else { self.old.front()? };
-            let quantum = self.quantum(at);
-            let flow = &mut self.flows[at as usize];
+            let is_fresh = self.fresh.first != NONE;
+            let at = self.next();
+            let flow = self.flows.get_mut(at as usize)?;
             if flow.deficit <= 0 {
-                flow.deficit += quantum;
+                flow.deficit += self.limits.quantum();
                 self.rotate(is_fresh);
                 continue;
             }
             let before = flow.ring;
-            let node = match &mut flow.codel {
-                Some(codel) => codel.dequeue(&mut flow.ring, list, now),
+            let node = match &self.limits.codel {
+                Some(limits) => flow.codel.dequeue(limits, &mut flow.ring, list, now),
                 None => flow.ring.pop(list),
             };
             self.packets -= before.packets - flow.ring.packets;
             self.bytes -= before.bytes - flow.ring.bytes;
             if let Some(node) = node {
-                flow.deficit -= i64::from(list[node].len);
-                if flow.ring.packets == 0 && flow.codel.is_none() {
-                    self.retire(at, is_fresh);
+                let len = list[node].len.min(1 << 24).cast_signed();
+                flow.deficit -= len;
+                let is_empty = flow.ring.packets == 0;
+                if self.limits.has_hosts() {
+                    self.hosts.charge(at, len);
+                }
+                if is_empty && self.limits.codel.is_none() {
+                    self.retire(is_fresh);
                 }
                 return Some(node);
             }
             // RFC 8290 §4.2: a new flow that is empty waits for its turn among the old ones.
-            if is_fresh && !self.old.is_empty() {
+            if is_fresh && !self.has_old() {
+                self.retire(true);
+            } else if is_fresh {
                 self.rotate(true);
             } else {
-                self.retire(at, is_fresh);
+                self.retire(false);
             }
         }
     }
 
-    pub(super) fn rings(&mut self) -> impl Iterator<Item = &mut Ring> {
-        self.flows.iter_mut().map(|flow| &mut flow.ring)
+    /// The flow whose turn it is: new ones first.
+    fn next(&mut self) -> u32 {
+        if self.fresh.first != NONE {
+            self.fresh.first
+        } else if self.limits.has_hosts() {
+            self.hosts.next_flow(self.limits.quantum())
+        } else {
+            self.old.first
+        }
+    }
+
+    fn has_old(&self) -> bool {
+        self.old.first != NONE || self.hosts.turns.first != NONE
+    }
+
+    /// Takes the flow out whose turn it is.
+    fn take(&mut self, is_fresh: bool) -> Option<u32> {
+        if is_fresh {
+            self.fresh.pop(&mut self.flows)
+        } else if self.limits.has_hosts() {
+            self.hosts.take_flow(&mut self.flows)
+        } else {
+            self.old.pop(&mut self.flows)
+        }
     }
 
     /// Moves the flow whose turn it is behind the old ones.
     fn rotate(&mut self, is_fresh: bool) {
-        let from = if is_fresh { self.fresh.pop_front() } else { self.old.pop_front() };
-        self.old.extend(from);
+        let Some(at) = self.take(is_fresh) else { return };
+        if self.limits.has_hosts() {
+            self.hosts.push_flow(at, &mut self.flows);
+        } else {
+            self.old.push(&mut self.flows, at);
+        }
     }
 
     /// The flow whose turn it is has nothing left.
-    fn retire(&mut self, at: u32, is_fresh: bool) {
-        if is_fresh {
-            self.fresh.pop_front()
-        } else {
-            self.old.pop_front()
-        };
-        let flow = &mut self.flows[at as usize];
-        flow.active = false;
-        let tuple = flow.tuple;
-        for (hosts, host) in [(&mut self.by_src, tuple.src), (&mut self.by_dst, tuple.dst)] {
-            if let Some(n) = hosts.get_mut(&host) {
-                *n -= 1;
-                if *n == 0 {
-                    hosts.remove(&host);
-                }
-            }
+    fn retire(&mut self, is_fresh: bool) {
+        let Some(at) = self.take(is_fresh) else { return };
+        if self.limits.has_hosts() {
+            self.hosts.leave(at);
         }
-        // CoDel's memory of a flow is worth keeping for a while; that of thousands is not.
-        if self.limits.codel.is_none() || self.by_key.len() > 1024 {
-            self.by_key.remove(&self.flows[at as usize].key);
+        let known = self.flows.len() - self.free.len();
+        let flow = &mut self.flows[at as usize];
+        flow.next = IDLE;
+        let is_fresh = self.limits.codel.is_none() || flow.codel.is_fresh();
+        if known > REMEMBERED || known > KNOWN && is_fresh {
+            flow.next = FREE;
             self.free.push(at);
+            if let Some(place) = self.by_hash.get_mut(flow.key.src as usize) {
+                *place = NONE;
+            } else if !self.by_key.is_empty() {
+                self.by_key.remove(&flow.key);
+            }
         }
     }
 
-    fn activate(&mut self, at: u32) {
+    fn activate(&mut self, at: u32, tuple: FiveTuple) {
         let flow = &mut self.flows[at as usize];
-        if flow.active {
+        if flow.has_turn() {
             return;
         }
-        flow.active = true;
-        let tuple = flow.tuple;
-        *self.by_src.entry(tuple.src).or_default() += 1;
-        *self.by_dst.entry(tuple.dst).or_default() += 1;
-        let quantum = self.quantum(at);
-        self.flows[at as usize].deficit = quantum;
-        if self.limits.codel.is_some() { &mut self.fresh } else { &mut self.old }.push_back(at);
+        flow.deficit = self.limits.quantum();
+        if self.limits.has_hosts() {
+            self.hosts.enter(at, [tuple.src, tuple.dst], self.limits.isolation);
+        }
+        match self.limits.codel {
+            Some(_) => self.fresh.push(&mut self.flows, at),
+            None => self.old.push(&mut self.flows, at),
+        }
     }
 
-    /// A flow's share of a turn: hosts share first, where they are to.
-    fn quantum(&self, at: u32) -> i64 {
-        let tuple = self.flows[at as usize].tuple;
-        let flows = |hosts: &HashMap<u32, u32>, host| hosts.get(&host).copied().unwrap_or(1).max(1);
-        let (src, dst) = (flows(&self.by_src, tuple.src), flows(&self.by_dst, tuple.dst));
-        let load = match self.limits.isolation {
-            Isolation::DualSrcHost => src,
-            Isolation::DualDstHost => dst,
-            Isolation::Triple => src.max(dst),
-            _ => 1,
-        };
-        i64::from((self.limits.quantum / load).max(1))
-    }
-
+    /// The flow of a packet, which may be new.
     fn flow(&mut self, label: Label) -> u32 {
         let key = self.key(label.tuple);
-        if let Some(&at) = self.by_key.get(&key) {
-            if !self.flows[at as usize].active {
-                self.flows[at as usize].tuple = label.tuple;
-            }
+        let has_table = self.flows.len() > FEW;
+        let known = if !has_table {
+            let at = self.flows.iter().position(|flow| flow.key == key && flow.next != FREE);
+            at.map(|at| at as u32)
+        } else if let Some(&at) = self.by_hash.get(key.src as usize) {
+            (at != NONE).then_some(at)
+        } else {
+            self.by_key.get(&key).copied()
+        };
+        if let Some(at) = known {
             return at;
         }
-        let flow = Flow {
-            ring: Ring::default(),
-            deficit: 0,
-            codel: self.limits.codel.map(Codel::new),
-            tuple: label.tuple,
-            key,
-            active: false,
-        };
+        let flow =
+            Flow { ring: Ring::default(), key, deficit: 0, next: IDLE, codel: Codel::default() };
         let at = match self.free.pop() {
             Some(at) => {
                 self.flows[at as usize] = flow;
@@ -254,11 +351,28 @@ impl Fair {
                 self.flows.len() as u32 - 1
             }
         };
-        self.by_key.insert(key, at);
+        if has_table {
+            self.note(key, at);
+        } else if self.flows.len() > FEW {
+            self.by_hash.resize(self.limits.flows as usize, NONE);
+            for at in 0..self.flows.len() {
+                if self.flows[at].next != FREE {
+                    self.note(self.flows[at].key, at as u32);
+                }
+            }
+        }
         at
     }
 
-    /// What packets of one flow have in common.
+    /// Puts a flow in the table.
+    fn note(&mut self, key: FiveTuple, at: u32) {
+        match self.by_hash.get_mut(key.src as usize) {
+            Some(place) => *place = at,
+            None => _ = self.by_key.insert(key, at),
+        }
+    }
+
+    /// What packets of one flow have in common; of hashed ones the hash alone.
     fn key(&self, tuple: FiveTuple) -> FiveTuple {
         let FiveTuple { src, dst, .. } = tuple;
         let none = FiveTuple::default();
@@ -276,28 +390,24 @@ impl Fair {
         FiveTuple { src: salted.hash() % self.limits.flows, ..none }
     }
 
-    /// No room: whoever has most loses.
-    pub(super) fn drop_one(&mut self, list: &mut List) {
-        let active = self.fresh.iter().chain(&self.old);
-        let Some(&at) = active.max_by_key(|&&at| self.flows[at as usize].ring.bytes) else {
-            return;
-        };
-        let ring = &mut self.flows[at as usize].ring;
+    /// No room: whoever has most loses, at most half of it, and so many packets.
+    pub(super) fn drop_some(&mut self, list: &mut List, most: u32) {
+        let active = self.flows.iter_mut().filter(|flow| flow.has_turn());
+        let Some(flow) = active.max_by_key(|flow| flow.ring.bytes) else { return };
+        let ring = &mut flow.ring;
         let before = *ring;
-        if self.limits.codel.is_some() {
-            let first = ring.pop(list);
-            list.dropped.extend(first);
-        } else {
+        if self.limits.codel.is_none() {
             // The last: the others stay in their order.
-            let mut rest = Ring::default();
-            while let Some(node) = ring.pop(list) {
-                if ring.packets == 0 {
-                    list.dropped.push(node);
-                } else {
-                    rest.push(list, node);
+            let last = ring.pop_last(list);
+            list.dropped.extend(last);
+        } else {
+            for _ in 0..most {
+                let first = ring.pop(list);
+                list.dropped.extend(first);
+                if ring.bytes <= before.bytes / 2 {
+                    break;
                 }
             }
-            *ring = rest;
         }
         self.packets -= before.packets - ring.packets;
         self.bytes -= before.bytes - ring.bytes;
@@ -306,20 +416,188 @@ impl Fair {
     /// Flows that fell together are apart from now on, most likely.
     fn hash_anew(&mut self, list: &mut List) {
         self.seed = self.seed.wrapping_mul(0x915f_77f5).wrapping_add(0x3c6e_f372);
-        let turns: Vec<u32> = self.fresh.drain(..).chain(self.old.drain(..)).collect();
-        let mut rings: Vec<Ring> =
-            turns.iter().map(|&at| std::mem::take(&mut self.flows[at as usize].ring)).collect();
+        let mut rings = Vec::new();
+        while let Some(at) = self.fresh.pop(&mut self.flows).or_else(|| self.take(false)) {
+            rings.push(self.flows[at as usize].ring);
+        }
         self.flows.clear();
         self.free.clear();
+        self.by_hash.clear();
         self.by_key.clear();
-        self.by_src.clear();
-        self.by_dst.clear();
+        self.hosts = Hosts::default();
         for ring in &mut rings {
             while let Some(node) = ring.pop(list) {
-                let at = self.flow(list[node].label);
+                let label = list[node].label;
+                let at = self.flow(label);
                 self.flows[at as usize].ring.push(list, node);
-                self.activate(at);
+                self.activate(at, label.tuple);
             }
+        }
+    }
+
+    /// Asks for what each packet touches of it.
+    pub(super) fn foresee(&self) {
+        port::prefetch::lines(std::slice::from_ref(self), 0, 1);
+    }
+
+    /// The flow whose turn it is, most likely; the first if it is nobody's.
+    fn likely(&self) -> u32 {
+        let turns = if self.fresh.first != NONE { self.fresh } else { self.old };
+        if turns.first == NONE { 0 } else { turns.first }
+    }
+
+    /// Asks for the flow whose turn it is.
+    pub(super) fn foresee_flow(&self) {
+        port::prefetch::element(&self.flows, self.likely() as usize);
+    }
+
+    /// What waits of it.
+    pub(super) fn next_ring(&self) -> Option<Ring> {
+        self.flows.get(self.likely() as usize).map(|flow| flow.ring)
+    }
+
+    pub(super) fn rings(&mut self) -> impl Iterator<Item = &mut Ring> {
+        self.flows.iter_mut().map(|flow| &mut flow.ring)
+    }
+}
+
+impl FairLimits {
+    /// What a flow, or a host, may send in its turn.
+    fn quantum(&self) -> i32 {
+        self.quantum.clamp(1, 1 << 30).cast_signed()
+    }
+}
+
+/// Hosts with flows that have turns: they share first.
+#[derive(Clone, Debug)]
+struct Hosts {
+    /// Those with old flows.
+    turns: Turns,
+    hosts: Vec<Host>,
+    free: Vec<u32>,
+    /// Sources and destinations by their addresses.
+    places: [HashMap<u32, u32>; 2],
+    /// By flow: its two hosts, and the one in whose turns it is.
+    of_flow: Vec<([u32; 2], u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Host {
+    address: u32,
+    side: u8,
+    /// How many of its flows have turns.
+    flows: u32,
+    /// The old ones of those that are in its own.
+    old: Turns,
+    deficit: i32,
+    next: u32,
+}
+
+impl Turned for Host {
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+impl Default for Hosts {
+    fn default() -> Hosts {
+        Hosts {
+            turns: Turns::NOBODY,
+            hosts: Vec::new(),
+            free: Vec::new(),
+            places: Default::default(),
+            of_flow: Vec::new(),
+        }
+    }
+}
+
+impl Hosts {
+    /// A flow of these hosts has turns from now on, in one host's.
+    fn enter(&mut self, flow: u32, addresses: [u32; 2], isolation: Isolation) {
+        let [src, dst] = [0, 1].map(|side| self.host(side, addresses[usize::from(side)]));
+        let flows = |place: u32| self.hosts[place as usize].flows;
+        let own = match isolation {
+            Isolation::DualSrcHost => src,
+            Isolation::DualDstHost => dst,
+            _ if flows(src) >= flows(dst) => src,
+            _ => dst,
+        };
+        let size = self.of_flow.len().max(flow as usize + 1);
+        self.of_flow.resize(size, ([NONE; 2], NONE));
+        self.of_flow[flow as usize] = ([src, dst], own);
+    }
+
+    /// One flow more of a host; its place.
+    fn host(&mut self, side: u8, address: u32) -> u32 {
+        let Hosts { hosts, free, places, .. } = self;
+        let place = *places[usize::from(side)].entry(address).or_insert_with(|| {
+            let (old, deficit, next) = (Turns::NOBODY, 0, NONE);
+            let host = Host { address, side, flows: 0, old, deficit, next };
+            match free.pop() {
+                Some(place) => {
+                    hosts[place as usize] = host;
+                    place
+                }
+                None => {
+                    hosts.push(host);
+                    hosts.len() as u32 - 1
+                }
+            }
+        });
+        hosts[place as usize].flows += 1;
+        place
+    }
+
+    /// A flow has no turns any more.
+    fn leave(&mut self, flow: u32) {
+        for place in self.of_flow[flow as usize].0 {
+            let host = &mut self.hosts[place as usize];
+            host.flows -= 1;
+            if host.flows == 0 {
+                self.places[usize::from(host.side)].remove(&host.address);
+                self.free.push(place);
+            }
+        }
+    }
+
+    /// A flow has sent.
+    fn charge(&mut self, flow: u32, len: i32) {
+        let own = self.of_flow[flow as usize].1;
+        let deficit = &mut self.hosts[own as usize].deficit;
+        *deficit = deficit.saturating_sub(len);
+    }
+
+    /// The flow whose turn it is, of the host whose turn it is.
+    fn next_flow(&mut self, quantum: i32) -> u32 {
+        loop {
+            let Some(host) = self.hosts.get_mut(self.turns.first as usize) else { return NONE };
+            if host.deficit > 0 {
+                return host.old.first;
+            }
+            host.deficit = host.deficit.saturating_add(quantum);
+            let first = self.turns.pop(&mut self.hosts);
+            first.into_iter().for_each(|at| self.turns.push(&mut self.hosts, at));
+        }
+    }
+
+    /// Takes that one out.
+    fn take_flow(&mut self, flows: &mut [Flow]) -> Option<u32> {
+        let host = self.hosts.get_mut(self.turns.first as usize)?;
+        let flow = host.old.pop(flows);
+        if host.old.first == NONE {
+            self.turns.pop(&mut self.hosts);
+        }
+        flow
+    }
+
+    /// Puts a flow behind the old ones of its host.
+    fn push_flow(&mut self, flow: u32, flows: &mut [Flow]) {
+        let own = self.of_flow[flow as usize].1;
+        let host = &mut self.hosts[own as usize];
+        let begins = host.old.first == NONE;
+        host.old.push(flows, flow);
+        if begins {
+            self.turns.push(&mut self.hosts, own);
         }
     }
 }

@@ -33,6 +33,7 @@ use codel::Codel;
 use fair::Fair;
 use pcq::Pcq;
 use red::Red;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
 
@@ -94,12 +95,35 @@ pub(super) enum Next {
     Later(Moment),
 }
 
+/// How much may wait in a fifo.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    packets: u32,
+    bytes: u64,
+}
+
+/// Limits that many queues have: each once, since each packet asks for them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shared(Vec<Arc<FairLimits>>);
+
+impl Shared {
+    fn limits(&mut self, limits: FairLimits) -> Arc<FairLimits> {
+        if let Some(known) = self.0.iter().find(|known| ***known == limits) {
+            return known.clone();
+        }
+        self.0.retain(|known| Arc::strong_count(known) > 1);
+        let limits = Arc::new(limits);
+        self.0.push(limits.clone());
+        limits
+    }
+}
+
 /// A kind's state.
 #[derive(Clone, Debug)]
 pub(super) enum Discipline {
-    Fifo(Ring, Kind),
+    Fifo(Ring, Room),
     Red(Box<Red>),
-    Codel(Box<Codel>, Ring),
+    Codel(Ring, Box<(CodelLimits, Codel)>),
     Fair(Box<Fair>),
     Pcq(Box<Pcq>),
     Cake(Box<Cake>),
@@ -107,17 +131,24 @@ pub(super) enum Discipline {
 
 impl Discipline {
     /// Nobody waits.
-    pub(super) fn new(kind: &Kind, now: Moment) -> Discipline {
+    pub(super) fn new(kind: &Kind, shared: &mut Shared, now: Moment) -> Discipline {
         match *kind {
-            Kind::Pfifo(_) | Kind::Bfifo(_) => Discipline::Fifo(Ring::default(), *kind),
-            Kind::Red(limits) => Discipline::Red(Box::new(Red::new(limits))),
-            Kind::Sfq { perturb, allot } => {
-                Discipline::Fair(Box::new(Fair::new(FairLimits::sfq(allot), perturb)))
+            Kind::Pfifo(packets) => {
+                Discipline::Fifo(Ring::default(), Room { packets, bytes: u64::MAX })
             }
-            Kind::FqCodel(limits) => Discipline::Fair(Box::new(Fair::new(limits, Duration::ZERO))),
-            Kind::Codel(limits) => Discipline::Codel(Box::new(Codel::new(limits)), Ring::default()),
+            Kind::Bfifo(bytes) => {
+                Discipline::Fifo(Ring::default(), Room { packets: u32::MAX, bytes })
+            }
+            Kind::Red(limits) => Discipline::Red(Box::new(Red::new(limits))),
+            Kind::Sfq { perturb, allot } => Discipline::Fair(Box::new(Fair::new(
+                shared.limits(FairLimits::sfq(allot, perturb)),
+            ))),
+            Kind::FqCodel(limits) => Discipline::Fair(Box::new(Fair::new(shared.limits(limits)))),
+            Kind::Codel(limits) => {
+                Discipline::Codel(Ring::default(), Box::new((limits, Codel::default())))
+            }
             Kind::Pcq(limits) => Discipline::Pcq(Box::new(Pcq::new(limits))),
-            Kind::Cake(limits) => Discipline::Cake(Box::new(Cake::new(limits, now))),
+            Kind::Cake(limits) => Discipline::Cake(Box::new(Cake::new(limits, shared, now))),
         }
     }
 
@@ -132,21 +163,17 @@ impl Discipline {
     /// Takes a packet in; whom it drops instead is in the list's `dropped`.
     pub(super) fn enqueue(&mut self, list: &mut List, node: u32, now: Moment) {
         match self {
-            Discipline::Fifo(ring, kind) => {
-                let full = match *kind {
-                    Kind::Bfifo(bytes) => ring.bytes + u64::from(list[node].len) > bytes,
-                    Kind::Pfifo(packets) => ring.packets >= packets,
-                    _ => false,
-                };
-                if full {
+            Discipline::Fifo(ring, room) => {
+                let bytes = ring.bytes + u64::from(list[node].len);
+                if ring.packets >= room.packets || bytes > room.bytes {
                     list.dropped.push(node);
                 } else {
                     ring.push(list, node);
                 }
             }
             Discipline::Red(red) => red.enqueue(list, node, now),
-            Discipline::Codel(codel, ring) => {
-                if ring.packets >= codel.limits.packets {
+            Discipline::Codel(ring, codel) => {
+                if ring.packets >= codel.0.packets {
                     list.dropped.push(node);
                 } else {
                     ring.push(list, node);
@@ -163,7 +190,10 @@ impl Discipline {
         let packet = match self {
             Discipline::Fifo(ring, _) => ring.pop(list),
             Discipline::Red(red) => red.dequeue(list, now),
-            Discipline::Codel(codel, ring) => codel.dequeue(ring, list, now),
+            Discipline::Codel(ring, codel) => {
+                let (limits, codel) = &mut **codel;
+                codel.dequeue(limits, ring, list, now)
+            }
             Discipline::Fair(fair) => fair.dequeue(list, now),
             Discipline::Pcq(pcq) => return pcq.dequeue(list, now),
             Discipline::Cake(cake) => return cake.dequeue(list, now),
@@ -174,11 +204,34 @@ impl Discipline {
     /// How many packets and bytes wait.
     pub(super) fn waiting(&self) -> (u32, u64) {
         match self {
-            Discipline::Fifo(ring, _) | Discipline::Codel(_, ring) => (ring.packets, ring.bytes),
+            Discipline::Fifo(ring, _) | Discipline::Codel(ring, _) => (ring.packets, ring.bytes),
             Discipline::Red(red) => (red.ring.packets, red.ring.bytes),
             Discipline::Fair(fair) => (fair.packets, fair.bytes),
             Discipline::Pcq(pcq) => (pcq.packets, pcq.bytes),
             Discipline::Cake(cake) => (cake.packets, cake.bytes),
+        }
+    }
+
+    /// Asks for the memory of what is not in the class itself.
+    pub(super) fn foresee(&self) {
+        if let Discipline::Fair(fair) = self {
+            fair.foresee();
+        }
+    }
+
+    /// Asks for that of the flow whose turn it is; what [`foresee`](Self::foresee) asked for is there.
+    pub(super) fn foresee_flow(&self) {
+        if let Discipline::Fair(fair) = self {
+            fair.foresee_flow();
+        }
+    }
+
+    /// Where the packet waits that goes next, most likely.
+    pub(super) fn next_ring(&self) -> Option<Ring> {
+        match self {
+            Discipline::Fifo(ring, _) | Discipline::Codel(ring, _) => Some(*ring),
+            Discipline::Fair(fair) => fair.next_ring(),
+            _ => None,
         }
     }
 
@@ -190,7 +243,7 @@ impl Discipline {
             }
         };
         match self {
-            Discipline::Fifo(ring, _) | Discipline::Codel(_, ring) => all(ring),
+            Discipline::Fifo(ring, _) | Discipline::Codel(ring, _) => all(ring),
             Discipline::Red(red) => all(&mut red.ring),
             Discipline::Fair(fair) => fair.rings().for_each(all),
             Discipline::Pcq(pcq) => pcq.rings().for_each(all),

@@ -115,6 +115,7 @@ fn fq_codel(ecn: bool) -> Kind {
         codel: Some(codel(ecn)),
         isolation: Isolation::Flows,
         acks: AckFilter::None,
+        perturb: Duration::ZERO,
     })
 }
 

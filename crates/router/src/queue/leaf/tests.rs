@@ -10,6 +10,8 @@ use crate::firewall::mark::MarkBook;
 use crate::interface::Names;
 use crate::queue::{Simple, Types, menu};
 
+const SECOND: u64 = 1_000_000_000;
+
 fn at(ns: u64) -> Moment {
     Moment::from_nanos(ns)
 }
@@ -371,4 +373,32 @@ proptest! {
             prop_assert_eq!(queues.next_deadline().is_some(), stats.queued_packets > 0);
         }
     }
+}
+
+/// A queue that nothing passes any more is idle again, its counters kept; one that has dropped is not.
+#[test]
+fn who_has_nothing_to_do_is_idle() {
+    let limit = Limit { rate: 8_000_000, depth_ns: SECOND / 1000, packets: 1 };
+    let (mut queues, id) = one(limit);
+    let other = QueueId(0).leaves()[1];
+    let idle = |queues: &Queues<u32>| [id, other].map(|id| queues.leaves[id.index()].state == IDLE);
+    assert_eq!(idle(&queues), [true; 2]);
+    for leaf in [id, other] {
+        assert_eq!(queues.offer(leaf, at(0), 1000), Decision::Pass);
+    }
+    assert_eq!(queues.offer(id, at(0), 1000), Decision::Enqueue);
+    queues.enqueue(id, 1, 1000, Label::default(), at(0));
+    assert_eq!(queues.offer(id, at(0), 1000), Decision::DropFull);
+    assert_eq!(idle(&queues), [false; 2]);
+    let mut rates = Vec::new();
+    for tenth in 1..=40 {
+        let now = at(tenth * SECOND / 10);
+        queues.release(now, |_, _, _| {});
+        queues.sample(now);
+        rates.push(queues.stats(id).packet_rate);
+    }
+    assert!(rates[9] > 0 && rates[20] == 0, "{rates:?}");
+    assert_eq!(idle(&queues), [false, true]);
+    let stats = [id, other].map(|id| queues.stats(id));
+    assert_eq!(stats.map(|stats| (stats.packets, stats.dropped)), [(2, 1), (1, 0)]);
 }

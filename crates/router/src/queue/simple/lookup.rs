@@ -5,35 +5,49 @@
 use super::{Dst, Index, Side, Target};
 use crate::firewall::matcher::hours::Hours;
 use crate::interface::InterfaceId;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 use wire::Ipv6Prefix;
+
+/// What is known of networks.
+type Networks<N, T> = HashMap<N, T, BuildHasherDefault<Mix>>;
 
 /// Queues of one parent by their targets.
 #[derive(Debug, Default)]
 #[doc(hidden)]
 pub struct Lookup {
-    /// Candidates of every target, those of one target together and in order.
+    /// Those who share a target: candidates of every such target, together and in order.
     candidates: Vec<Candidate>,
-    /// By length and network, see [`key`].
-    by_prefix: HashMap<u64, Span, BuildHasherDefault<Mix>>,
-    /// Bit n: targets of length n occur.
-    lengths: u64,
+    /// Where those of each such target stand.
+    spans: Vec<Range<u32>>,
+    /// By length the networks of that length.
+    by_prefix: Vec<(u8, Networks<u32, Takers>)>,
     /// The same of IPv6.
-    by_prefix6: HashMap<Ipv6Prefix, Span, BuildHasherDefault<Mix>>,
+    by_prefix6: Networks<Ipv6Prefix, Takers>,
     /// The lengths that occur there.
     lengths6: Vec<u8>,
     /// By interface number.
-    by_interface: Vec<Span>,
+    by_interface: Vec<Takers>,
+}
+
+/// Who takes what is for a target: one queue everything, as nearly always, or one of a span.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Takers(u32);
+
+impl Takers {
+    const NOBODY: Takers = Takers(u32::MAX);
+    /// The others bits are a span's number.
+    const SEVERAL: u32 = 1 << 31;
 }
 
 /// A lookup that is being made.
 #[derive(Default)]
 pub(super) struct Making {
-    prefixes: HashMap<u64, Vec<Candidate>, BuildHasherDefault<Mix>>,
-    prefixes6: HashMap<Ipv6Prefix, Vec<Candidate>, BuildHasherDefault<Mix>>,
+    prefixes: BTreeMap<u8, Networks<u32, Vec<Candidate>>>,
+    prefixes6: Networks<Ipv6Prefix, Vec<Candidate>>,
     interfaces: HashMap<InterfaceId, Vec<Candidate>>,
-    lengths: u64,
 }
 
 /// A queue that matches if its `dst` and its marks do.
@@ -54,20 +68,12 @@ impl Candidate {
     }
 }
 
-/// The places of candidates that stand together.
-#[derive(Clone, Copy, Debug, Default)]
-#[doc(hidden)]
-pub struct Span {
-    start: u32,
-    end: u32,
-}
-
 impl Making {
     pub(super) fn enter(&mut self, target: Target, candidate: Candidate) {
         let list = match target {
             Target::Prefix(prefix) => {
-                self.lengths |= 1 << prefix.len();
-                self.prefixes.entry(key(prefix.bits(), prefix.len())).or_default()
+                let of_length = self.prefixes.entry(prefix.len()).or_default();
+                of_length.entry(prefix.bits()).or_default()
             }
             Target::Prefix6(prefix) => self.prefixes6.entry(prefix).or_default(),
             Target::Interface(id) => self.interfaces.entry(id).or_default(),
@@ -78,33 +84,36 @@ impl Making {
 
 impl Lookup {
     pub(super) fn make(making: Making) -> Lookup {
-        let mut lookup = Lookup { lengths: making.lengths, ..Lookup::default() };
-        lookup.by_prefix.reserve(making.prefixes.len());
-        for (key, list) in making.prefixes {
-            let span = lookup.span(list);
-            lookup.by_prefix.insert(key, span);
+        let mut lookup = Lookup::default();
+        for (length, networks) in making.prefixes {
+            let mut takers = Networks::default();
+            takers.reserve(networks.len());
+            takers.extend(networks.into_iter().map(|(net, list)| (net, lookup.takers(list))));
+            lookup.by_prefix.push((length, takers));
         }
         for (prefix, list) in making.prefixes6 {
-            let span = lookup.span(list);
-            lookup.by_prefix6.insert(prefix, span);
+            let takers = lookup.takers(list);
+            lookup.by_prefix6.insert(prefix, takers);
             lookup.lengths6.push(prefix.len());
         }
         lookup.lengths6.sort_unstable();
         lookup.lengths6.dedup();
         for (id, list) in making.interfaces {
-            let span = lookup.span(list);
+            let takers = lookup.takers(list);
             let size = lookup.by_interface.len().max(id.index() + 1);
-            lookup.by_interface.resize(size, Span::default());
-            lookup.by_interface[id.index()] = span;
+            lookup.by_interface.resize(size, Takers::NOBODY);
+            lookup.by_interface[id.index()] = takers;
         }
         lookup
     }
 
     pub(super) fn bytes(&self) -> usize {
+        let prefixes = self.by_prefix.iter().map(|(_, takers)| takers.capacity()).sum::<usize>();
         self.candidates.capacity() * size_of::<Candidate>()
-            + self.by_interface.capacity() * size_of::<Span>()
-            + self.by_prefix.capacity() * 8 / 7 * (size_of::<(u64, Span)>() + 1)
-            + self.by_prefix6.capacity() * 8 / 7 * (size_of::<(Ipv6Prefix, Span)>() + 1)
+            + self.spans.capacity() * size_of::<Range<u32>>()
+            + self.by_interface.capacity() * size_of::<Takers>()
+            + prefixes * 8 / 7 * (size_of::<(u32, Takers)>() + 1)
+            + self.by_prefix6.capacity() * 8 / 7 * (size_of::<(Ipv6Prefix, Takers)>() + 1)
     }
 
     /// The first queue whose target is `here` and whose `dst` is `there`.
@@ -126,13 +135,17 @@ impl Lookup {
                 && (candidate.marks == 0 || marks.contains(&mark))
                 && (candidate.hours == 0 || is_now(&index.hours[candidate.hours as usize - 1]))
         };
-        let mut first = |span: &Span| {
+        let mut first = |&Takers(takers): &Takers| {
+            if takers & Takers::SEVERAL == 0 {
+                return Some(takers);
+            }
+            let span = self.spans.get((takers & !Takers::SEVERAL) as usize)?;
             let list = &self.candidates[span.start as usize..span.end as usize];
             list.iter().find(&mut matches).map(|candidate| candidate.queue)
         };
         let mut best = self.by_interface.get(here_interface.index()).and_then(&mut first);
-        here.each_span(self, |span| {
-            best = match (best, first(span)) {
+        here.each_taker(self, |takers| {
+            best = match (best, first(takers)) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (a, b) => a.or(b),
             };
@@ -141,13 +154,17 @@ impl Lookup {
     }
 
     /// Candidates of one target, in order; behind one that takes everything nobody has a chance.
-    fn span(&mut self, mut list: Vec<Candidate>) -> Span {
+    fn takers(&mut self, mut list: Vec<Candidate>) -> Takers {
         list.sort_by_key(|candidate| candidate.queue);
         let all = list.iter().position(Candidate::is_for_all);
         list.truncate(all.map_or(list.len(), |all| all + 1));
+        if let ([only], Some(0)) = (&list[..], all) {
+            return Takers(only.queue);
+        }
         let start = self.candidates.len() as u32;
         self.candidates.extend_from_slice(&list);
-        Span { start, end: self.candidates.len() as u32 }
+        self.spans.push(start..self.candidates.len() as u32);
+        Takers(Takers::SEVERAL | (self.spans.len() as u32 - 1))
     }
 }
 
@@ -159,7 +176,7 @@ pub trait Sorted: Copy {
 
     /// Calls `with` for the queues of each network that has this address.
     #[doc(hidden)]
-    fn each_span(self, lookup: &Lookup, with: impl FnMut(&Span));
+    fn each_taker(self, lookup: &Lookup, with: impl FnMut(&Takers));
 }
 
 impl Sorted for u32 {
@@ -169,15 +186,11 @@ impl Sorted for u32 {
     }
 
     #[inline(always)]
-    fn each_span(self, lookup: &Lookup, with: impl FnMut(&Span)) {
-        let mut lengths = lookup.lengths;
-        let next = || {
-            let len = (lengths != 0).then(|| lengths.trailing_zeros() as u8)?;
-            lengths &= lengths - 1;
-            Some(key(self & wire::prefix::mask(len), len))
-        };
-        let keys = std::iter::from_fn(next);
-        keys.filter_map(|key| lookup.by_prefix.get(&key)).for_each(with);
+    fn each_taker(self, lookup: &Lookup, with: impl FnMut(&Takers)) {
+        let lengths = lookup.by_prefix.iter();
+        lengths
+            .filter_map(|(len, takers)| takers.get(&(self & wire::prefix::mask(*len))))
+            .for_each(with);
     }
 }
 
@@ -186,14 +199,10 @@ impl Sorted for u128 {
         matches!(dst, Dst::Prefix6(at) if prefixes[at as usize].contains(self))
     }
 
-    fn each_span(self, lookup: &Lookup, with: impl FnMut(&Span)) {
+    fn each_taker(self, lookup: &Lookup, with: impl FnMut(&Takers)) {
         let networks = lookup.lengths6.iter().map(|&len| Ipv6Prefix::new(self, len));
         networks.filter_map(|network| lookup.by_prefix6.get(&network)).for_each(with);
     }
-}
-
-fn key(network: u32, len: u8) -> u64 {
-    u64::from(len) << 32 | u64::from(network)
 }
 
 /// A hash for keys that users configure: one multiplication. Nobody gains by making them collide.
@@ -209,6 +218,10 @@ impl Hasher for Mix {
         for &byte in bytes {
             self.write_u64(u64::from(byte));
         }
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(n.into());
     }
 
     fn write_u64(&mut self, n: u64) {
