@@ -26,6 +26,8 @@ pub(crate) struct Kernel {
     pub(crate) program: PathBuf,
     /// Their first program.
     pub(crate) busybox: PathBuf,
+    /// What is compiled and preloaded, where it cannot start without.
+    pub(crate) preload: Option<&'static str>,
     modules: Modules,
 }
 
@@ -49,6 +51,11 @@ impl Kernel {
         };
         let program = which("linux.uml").ok_or_else(|| missing("program linux.uml"))?;
         let busybox = which("busybox").ok_or_else(|| missing("program busybox"))?;
+        let preload = has_amx().then_some(include_str!("xstate.c"));
+        if preload.is_some() && which("cc").is_none() {
+            let remedy = "User Mode Linux wants one on a processor with AMX: `apt-get install gcc`";
+            return Err(missing("C compiler").remedy(remedy));
+        }
         let version = Command::new(&program).arg("--version").output();
         let version = version.map_err(|error| Unavailable::because(tried, error))?.stdout;
         let directory = Path::new(MODULES).join(String::from_utf8_lossy(&version).trim());
@@ -59,7 +66,8 @@ impl Kernel {
         };
         let files = Modules::files(&read("modules.dep")?);
         let built_in = read("modules.builtin")?.lines().map(name).collect();
-        Ok(Kernel { program, busybox, modules: Modules { directory, files, built_in } })
+        let modules = Modules { directory, files, built_in };
+        Ok(Kernel { program, busybox, preload, modules })
     }
 
     /// The files of these modules and of all that they need, in the order to load them in.
@@ -120,6 +128,12 @@ impl Modules {
 fn name(file: &str) -> String {
     let file = file.rsplit('/').next().unwrap_or(file);
     file.split(".ko").next().unwrap_or(file).replace('-', "_")
+}
+
+/// Whether the processor has AMX: more registers than User Mode Linux has room for.
+fn has_amx() -> bool {
+    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    processors.split_whitespace().any(|flag| flag == "amx_tile")
 }
 
 /// Where a program is; where root's are is looked as well.

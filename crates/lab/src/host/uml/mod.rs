@@ -120,10 +120,15 @@ impl Machine {
         // /dev, where the machine has its own.
         let own = if directory.starts_with("/mnt") { "/media" } else { "/mnt" };
         let mut command = Command::new(&kernel.busybox);
-        let begin = r#"b=$0 own=$1 init=$2 && shift 2 &&
+        let begin = r#"b=$0 own=$1 init=$2 preload=$3 && shift 3 &&
             "$b" mount -t tmpfs own "$own" && "$b" printf %s "$init" >"$own/init" &&
-            "$b" chmod 700 "$own/init" && export TMPDIR="$own" && "$@"; exit $?"#;
-        command.args(["sh", "-c", begin]).arg(&kernel.busybox).args([own, &init]);
+            "$b" chmod 700 "$own/init" && export TMPDIR="$own" &&
+            if [ -n "$preload" ]; then
+                "$b" printf %s "$preload" | cc -x c -shared -fPIC -O2 -o "$own/preload.so" - &&
+                    export LD_PRELOAD="$own/preload.so"
+            fi && "$@"; exit $?"#;
+        let preload = kernel.preload.unwrap_or_default();
+        command.args(["sh", "-c", begin]).arg(&kernel.busybox).args([own, &init, preload]);
         command.arg(&kernel.program).args([MEMORY, "root=/dev/root", "rootfstype=hostfs"]);
         command.args(["rootflags=/", "ro", "quiet", "con=null", "con0=null,fd:1", "ssl=null"]);
         command.args([format!("init={own}/init"), format!("uml_dir={own}/"), "umid=peer".into()]);
