@@ -75,6 +75,7 @@ fn filter(c: &mut Criterion) {
                 connection: Whole::default(),
                 ingress_priority: None,
                 routes: &Routes::default(),
+                routes6: None,
                 vrf: Default::default(),
             };
             group.bench_function(format!("{kind}/{n}"), |bench| {

@@ -152,6 +152,7 @@ impl Bench {
             connection: Whole::default(),
             ingress_priority: None,
             routes: &self.routes,
+            routes6: None,
             vrf: Default::default(),
         };
         self.trace.clear();

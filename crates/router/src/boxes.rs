@@ -223,6 +223,7 @@ impl Router {
             },
             ingress_priority: p.ingress_priority,
             routes: &self.v4.routes,
+            routes6: Some(&self.program.v6.routes),
             vrf: p.vrf,
         };
         let mut books = rule::Books {

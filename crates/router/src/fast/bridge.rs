@@ -631,6 +631,7 @@ fn walk(
         connection: Whole::default(),
         ingress_priority: None,
         routes: &r.v4.routes,
+        routes6: None,
         vrf: Default::default(),
     };
     let mut books = Books {

@@ -77,7 +77,8 @@ const NAME: Type = Type::Negatable(&Type::Text);
 pub(crate) const INTERFACE_LIST: Type = Type::Negatable(&LIST_NAME);
 const PORTS: Type = Type::Negatable(&Type::List(&Type::Numbers(0, 65535)));
 const LENGTHS: Type = Type::Negatable(&Type::Numbers(0, 65535));
-const ADDRESS_TYPES: Type = Type::Negatable(&Type::List(&Type::Enum(AddressType::WORDS)));
+pub(crate) const ADDRESS_TYPES: Type =
+    Type::Negatable(&Type::List(&Type::Enum(AddressType::WORDS)));
 
 /// `in-interface=all-ethernet`.
 pub(crate) const ALL_ETHERNET: &str = "all-ethernet";

@@ -112,7 +112,7 @@ impl<'a> Surroundings<'a> {
                 let marks = names.map(|text| mark(name, text, &self.marks.packet));
                 Some(What::PacketMark(marks.collect::<Result<_, _>>()?))
             }
-            plain => Self::plain(name, plain),
+            plain => self.plain(name, plain),
         };
         let matcher = Matcher { not, what: what.ok_or(Invalid::Unreadable(name))? };
         if matcher.never() {
@@ -153,6 +153,12 @@ impl<'a> Surroundings<'a> {
             }
             "dst-address-list" => Some(What::DstAddressList(self.list(text))),
             "src-address-list" => Some(What::SrcAddressList(self.list(text))),
+            "src-address-type" if self.v6 => {
+                word(text, AddressType::WORDS).map(OfIpv6::SrcAddressType).map(What::V6)
+            }
+            "dst-address-type" if self.v6 => {
+                word(text, AddressType::WORDS).map(OfIpv6::DstAddressType).map(What::V6)
+            }
             "src-address-type" => word(text, AddressType::WORDS).map(What::SrcAddressType),
             "dst-address-type" => word(text, AddressType::WORDS).map(What::DstAddressType),
             "packet-mark" => Some(What::PacketMark([mark(name, text, &self.marks.packet)?].into())),
@@ -169,8 +175,22 @@ impl<'a> Surroundings<'a> {
             "nth" => Nth::parse(text).map(|nth| What::Nth(nth, slot())),
             "limit" => Limit::parse(text).map(|limit| What::Limit(limit, slot())),
             "connection-bytes" => Between::parse(text).map(What::ConnectionBytes),
+            "connection-limit" if self.v6 => {
+                let limit = ConnectionLimit::parse(text, 128);
+                limit.map(|limit| What::V6(OfIpv6::ConnectionLimit(limit, slot())))
+            }
+            "connection-rate" if self.v6 => {
+                Between::parse(text).map(OfIpv6::ConnectionRate).map(What::V6)
+            }
+            "dst-limit" if self.v6 => {
+                let limit = DstLimit::parse(text);
+                limit.map(|limit| What::V6(OfIpv6::DstLimit(limit, slot())))
+            }
+            "per-connection-classifier" if self.v6 => {
+                Classifier::parse(text).map(OfIpv6::Classifier).map(What::V6)
+            }
             "connection-limit" => {
-                ConnectionLimit::parse(text).map(|limit| What::ConnectionLimit(limit, slot()))
+                ConnectionLimit::parse(text, 32).map(|limit| What::ConnectionLimit(limit, slot()))
             }
             "connection-rate" => Between::parse(text).map(What::ConnectionRate),
             "connection-type" => {
@@ -193,7 +213,7 @@ impl<'a> Surroundings<'a> {
         })
     }
 
-    fn plain(name: &str, value: &Value) -> Option<What> {
+    fn plain(&self, name: &str, value: &Value) -> Option<What> {
         Some(match name {
             "fragment" => What::Fragment,
             "protocol" => What::Protocol(numbers(value)?.0.try_into().ok()?),
@@ -209,6 +229,12 @@ impl<'a> Surroundings<'a> {
             }
             "src-address" => What::SrcAddress(range(value)?),
             "dst-address" => What::DstAddress(range(value)?),
+            "src-address-type" if self.v6 => {
+                What::V6(OfIpv6::SrcAddressType(words(value, AddressType::WORDS)?))
+            }
+            "dst-address-type" if self.v6 => {
+                What::V6(OfIpv6::DstAddressType(words(value, AddressType::WORDS)?))
+            }
             "src-address-type" => What::SrcAddressType(words(value, AddressType::WORDS)?),
             "dst-address-type" => What::DstAddressType(words(value, AddressType::WORDS)?),
             "dscp" => What::Dscp(numbers(value)?.0.try_into().ok()?),

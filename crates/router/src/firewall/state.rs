@@ -42,8 +42,10 @@ pub struct RuleState {
     pub(crate) buckets: HashMap<SlotId, Buckets>,
     pub(crate) sources: HashMap<SlotId, Sources>,
     pub(crate) blocks: HashMap<SlotId, Blocks>,
+    pub(crate) blocks6: HashMap<SlotId, Blocks<u128>>,
     /// Of connections, for all rules alike.
     pub(crate) rates: Rates,
+    pub(crate) rates6: Rates<u128>,
     pub(crate) payloads: Payloads,
     /// The entries of address lists that are not configured.
     pub(crate) lists: DynamicLists,
@@ -87,7 +89,9 @@ impl RuleState {
             buckets: HashMap::new(),
             sources: HashMap::new(),
             blocks: HashMap::new(),
+            blocks6: HashMap::new(),
             rates: Rates::default(),
+            rates6: Rates::default(),
             payloads: Payloads::default(),
             lists: DynamicLists::default(),
             lists6: DynamicLists::default(),
@@ -110,6 +114,7 @@ impl RuleState {
             self.buckets.remove(&SlotId(slot));
             self.sources.remove(&SlotId(slot));
             self.blocks.remove(&SlotId(slot));
+            self.blocks6.remove(&SlotId(slot));
         }
     }
 

@@ -97,7 +97,9 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     }
     let program = r.program.clone();
     r.tell(|| Event::Routed6 { dst });
-    match program.v6.routes.lookup(dst) {
+    // FastTrack asks main only.
+    let mark = if p.fasttrack { Mark::NONE } else { p.marks.routing };
+    match program.v6.routes.lookup_by(mark, dst) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian | Target::Multicast) => r.discard(p, Discard::MartianDestination),
         _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),
@@ -221,7 +223,15 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::MangleOutput);
     mangle6(r, now, MangleChain::Output, &mut p);
     r.at(Step::FilterOutput);
-    let Some(p) = filter(r, now, FilterChain::Output, p) else { return };
+    let Some(mut p) = filter(r, now, FilterChain::Output, p) else { return };
+    r.at(Step::RoutingAdjustment);
+    if p.marks.routing != Mark::NONE {
+        match way_out(r, &p) {
+            Some(other) => way = other,
+            None => return r.discard(p, Discard::NoRoute),
+        }
+        p.out_interface = way.interface();
+    }
     match way {
         Onward::Out(hop) => postrouting(r, now, p, hop),
         Onward::Here => input(r, now, p),
@@ -235,7 +245,7 @@ fn way_out(r: &Router, p: &Packet) -> Option<Onward<u128>> {
         let hop = Hop { interface: bound, address: dst };
         return bound.is_some().then_some(Onward::Out(hop));
     }
-    match r.program.v6.routes.lookup(dst)? {
+    match r.program.v6.routes.lookup_by(p.marks.routing, dst)? {
         Target::Local => Some(Onward::Here),
         target @ (Target::Connected(_) | Target::Gateways(_)) => {
             Some(Onward::Out(next_hop(target, p.ends)))

@@ -176,6 +176,7 @@ fn connected_routes(status: &RouterStatus) -> Vec<Item> {
             item: None,
             prefix,
             distance: 0,
+            ..
         } => Some((*prefix, *interface, active)),
         _ => None,
     });

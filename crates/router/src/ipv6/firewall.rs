@@ -8,8 +8,9 @@
 //!
 //! The tables are IPv4's: chains, jumps, gates, counters, raw, mangle and NAT altogether. The matchers of
 //! addresses, hop limit, extension headers and ICMPv6 are IPv6's own, and so are the filter's answers.
+//! A packet's routing mark chooses a table of `/ipv6 route`.
 //!
-//! Missing: **routing marks** (there is one table of routes), the matchers that are not in the menu.
+//! Missing: the matchers that are not in the menu, `sniff-tzsp`.
 
 // The property tables.
 mod menus;

@@ -155,7 +155,12 @@ pub const ROUTE: Menu = Menu {
         .default("unicast"),
         Property::only("check-gateway", &Type::Enum(&["bfd", "none", "ping"]), &["none"], NO_CHECK)
             .default(""),
-        Property::only("routing-table", &WORD, &["main"], ONE_TABLE).default(""),
+        Property::new(
+            "routing-table",
+            Type::Or(&[""], &WORD),
+            "The table it is in: main, or that of a routing mark, whose packets ask it first.",
+        )
+        .default(""),
         Property::only("pref-src", &Type::Or(&[""], &Type::Address6), &[""], NO_PREF_SRC)
             .default(""),
         Property::only("scope", &Type::Number(0, 255), &["30"], NO_SCOPE),
@@ -171,7 +176,6 @@ pub const ROUTE: Menu = Menu {
 };
 
 const NO_CHECK: &str = "a gateway counts as reachable while its interface runs";
-const ONE_TABLE: &str = "only the main table is built";
 const NO_PREF_SRC: &str = "packets of the router's own have their out-interface's first address";
 const NO_SCOPE: &str = "gateways must lie in a connected network";
 

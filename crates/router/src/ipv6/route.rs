@@ -17,10 +17,13 @@
 use super::address::Address;
 use super::found::{Fed, Told};
 use super::menu::{ROUTE, gateway_by};
+use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::ip::fib::{Fib, NextHopId};
 use crate::ip::menu::kind;
 use crate::ip::route::Target;
+use crate::ip::rule;
+use crate::packet::AddressType;
 use crate::program::Program;
 use config::{ItemId, Read, Tree, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -29,6 +32,8 @@ use wire::Ipv6Prefix;
 /// One way to a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
+    /// The table that it is in: of a routing mark, or main.
+    pub table: Mark,
     /// The network.
     pub prefix: Ipv6Prefix,
     /// 0 to 255; the least wins.
@@ -49,11 +54,28 @@ pub struct Routes {
     /// By [`NextHopId`]; the first is no route.
     targets: Vec<Option<Target<u128>>>,
     are_too_many: bool,
+    /// Those of routing marks, if these are main.
+    tables: BTreeMap<Mark, Routes>,
 }
 
 impl Routes {
-    /// Those of these candidates; of equally near ones the first wins.
+    /// Those of these candidates, main and the tables beside it; of equally near ones the first wins.
     pub fn of(candidates: Vec<Candidate>) -> Routes {
+        let mut by_table: BTreeMap<Mark, Vec<Candidate>> = BTreeMap::new();
+        for way in candidates {
+            by_table.entry(way.table).or_default().push(way);
+        }
+        let main = by_table.remove(&Mark::NONE).unwrap_or_default();
+        let tables: BTreeMap<Mark, Routes> =
+            by_table.into_iter().map(|(mark, ways)| (mark, Routes::of_table(ways))).collect();
+        let mut routes = Routes::of_table(main);
+        routes.are_too_many |= tables.values().any(|table| table.are_too_many);
+        routes.tables = tables;
+        routes
+    }
+
+    /// Those of one table.
+    fn of_table(candidates: Vec<Candidate>) -> Routes {
         let mut best: BTreeMap<Ipv6Prefix, u32> = BTreeMap::new();
         for (at, way) in (0..).zip(&candidates).filter(|(_, way)| way.target.is_some()) {
             let held = best.entry(way.prefix).or_insert(at);
@@ -81,7 +103,7 @@ impl Routes {
             })
             .collect();
         let fib = leaves.into_iter().collect();
-        Routes { fib, targets, are_too_many, best, candidates }
+        Routes { fib, targets, are_too_many, best, candidates, tables: BTreeMap::new() }
     }
 
     /// Whether there are more different targets than the FIB's leaves can tell apart: then such
@@ -93,6 +115,18 @@ impl Routes {
     /// Where an address leads.
     pub fn lookup(&self, dst: u128) -> Option<&Target<u128>> {
         self.target(self.fib.lookup(dst))
+    }
+
+    /// Where an address leads a packet with this routing mark. Its table comes first, but for the router's
+    /// own addresses; main, where that has no route.
+    pub(crate) fn lookup_by(&self, mark: Mark, dst: u128) -> Option<&Target<u128>> {
+        let main = self.lookup(dst);
+        let is_special = matches!(
+            main,
+            Some(Target::Local | Target::Broadcast | Target::Martian | Target::Multicast)
+        );
+        let table = self.tables.get(&mark).filter(|_| !is_special);
+        table.and_then(|table| table.lookup(dst)).or(main)
     }
 
     /// The table itself, for batches.
@@ -112,6 +146,23 @@ impl Routes {
         self.fib.covering(address).map(|(prefix, _)| prefix)
     }
 
+    /// What kind of address an address is (`src-address-type`, `dst-address-type`); IPv6 has no broadcast.
+    pub(crate) fn address_type(&self, address: u128) -> AddressType {
+        const MULTICAST: u128 = 0xff << 120;
+        if address >= MULTICAST {
+            return AddressType::Multicast;
+        }
+        match self.lookup(address) {
+            Some(Target::Local) => AddressType::Local,
+            Some(Target::Broadcast) => AddressType::Broadcast,
+            Some(Target::Multicast) => AddressType::Multicast,
+            Some(Target::Connected(_) | Target::Gateways(_)) => AddressType::Unicast,
+            Some(Target::Blackhole) => AddressType::Blackhole,
+            Some(Target::Prohibit) => AddressType::Prohibit,
+            Some(Target::Unreachable | Target::Martian) | None => AddressType::Unreachable,
+        }
+    }
+
     /// Whether it is one of the router's own.
     pub fn is_local(&self, address: u128) -> bool {
         matches!(self.lookup(address), Some(Target::Local))
@@ -119,14 +170,17 @@ impl Routes {
 
     /// Whether packets take this way.
     pub(crate) fn is_best(&self, way: &Candidate) -> bool {
-        let best = self.best.get(&way.prefix).and_then(|&at| self.candidates.get(at as usize));
+        let table = self.tables.get(&way.table).unwrap_or(self);
+        let best = table.best.get(&way.prefix).and_then(|&at| table.candidates.get(at as usize));
         best == Some(way)
     }
 
     /// All candidates, and whether packets take them.
     pub fn iter(&self) -> impl Iterator<Item = (&Candidate, bool)> {
-        let all = (0..).zip(&self.candidates);
-        all.map(|(at, way)| (way, self.best.get(&way.prefix) == Some(&at)))
+        std::iter::once(self).chain(self.tables.values()).flat_map(|table| {
+            let all = (0..).zip(&table.candidates);
+            all.map(|(at, way)| (way, table.best.get(&way.prefix) == Some(&at)))
+        })
     }
 }
 
@@ -134,7 +188,8 @@ impl Routes {
 pub(crate) fn candidates(tree: &Tree, program: &Program) -> Vec<Candidate> {
     let mut ways = Vec::new();
     let mut add = |prefix, target| {
-        ways.push(Candidate { prefix, distance: 0, target: Some(target), item: None });
+        let (table, target) = (Mark::NONE, Some(target));
+        ways.push(Candidate { table, prefix, distance: 0, target, item: None });
     };
     // None at all, loopback, mapped IPv4 (RFC 4291 §2.5): nobody's on a wire.
     for (bits, len) in [(0, 128), (1, 128), (0xffff << 32, 96)] {
@@ -166,8 +221,9 @@ pub(super) fn told_candidate(told: &Told, program: &Program) -> Candidate {
         Target::Gateways(ways) => ways.iter().all(|(interface, _)| program.runs(*interface)),
         _ => true,
     };
-    let (prefix, distance, target) = (told.prefix, told.distance, told.target.clone());
-    Candidate { prefix, distance, target: runs.then_some(target), item: None }
+    let (table, prefix, distance) = (Mark::NONE, told.prefix, told.distance);
+    let target = runs.then(|| told.target.clone());
+    Candidate { table, prefix, distance, target, item: None }
 }
 
 /// The way that a route means which somebody else knows; those of its gateways count whose interface runs.
@@ -181,7 +237,8 @@ pub(super) fn fed_candidate(fed: &Fed, program: &Program) -> Candidate {
         }
         other => Some(other.clone()),
     };
-    Candidate { prefix: fed.prefix, distance: fed.protocol.distance(), target, item: None }
+    let (table, prefix, distance) = (Mark::NONE, fed.prefix, fed.protocol.distance());
+    Candidate { table, prefix, distance, target, item: None }
 }
 
 fn candidate(item: Read, program: &Program) -> Option<Candidate> {
@@ -193,7 +250,9 @@ fn candidate(item: Read, program: &Program) -> Option<Candidate> {
         _ => gateways(&item.list("gateway"), program),
     };
     let (distance, id) = (item.number("distance") as u8, Some(item.id()));
-    Some(Candidate { prefix: Ipv6Prefix::new(address.into(), len), distance, target, item: id })
+    let (prefix, table) = (Ipv6Prefix::new(address.into(), len), item.text("routing-table"));
+    let table = rule::table(&table, &program.books.marks)?;
+    Some(Candidate { table, prefix, distance, target, item: id })
 }
 
 /// The target of these gateways, those out of reach left out; `None` if all are.

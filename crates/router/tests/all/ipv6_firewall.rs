@@ -439,3 +439,100 @@ fn quick_ways() {
     let shown = rig.run("/ipv6 firewall filter print");
     assert!(shown.contains("special dummy rule"), "{shown}");
 }
+
+/// Rules that count by addresses: 20 connections of four hosts, five each to as many ports, and how many
+/// of their packets a rule has.
+#[test]
+fn matchers_by_address() {
+    let from = |host: u16, port: u16| Sent {
+        src: ip6(&format!("2001:db8:1::{host:x}")),
+        ..udp(FAR, port)
+    };
+    let all: Vec<Sent> =
+        (0x101..=0x104).flat_map(|host| (1..=5).map(move |port| from(host, port))).collect();
+    for (matchers, expected) in [
+        (&["connection-limit=5,128"][..], vec![0]),
+        (&["connection-limit=4,128"], vec![4]),
+        (&["connection-limit=12,64"], vec![8]),
+        (&["connection-limit=!12,64"], vec![12]),
+        (&["dst-limit=1/1s,3,dst-address"], vec![3]),
+        (&["dst-limit=1/1s,3,src-address"], vec![12]),
+        (&["dst-limit=1/1s,1,dst-address-and-port"], vec![5]),
+        (
+            &[
+                "per-connection-classifier=dst-address:2/0",
+                "per-connection-classifier=dst-address:2/1",
+            ],
+            vec![0, 20],
+        ),
+        (&["dst-address-type=unicast"], vec![20]),
+        (&["dst-address-type=local,multicast"], vec![0]),
+        (&["src-address-type=!unicast"], vec![0]),
+        (&["connection-rate=0-1"], vec![20]),
+        (&["connection-rate=1-0"], vec![0]),
+    ] {
+        let rules = matchers
+            .iter()
+            .map(|matcher| format!("{FILTER} add chain=forward {matcher} action=passthrough"));
+        let mut rig = rig(&rules.collect::<Vec<_>>().join("\n"));
+        for sent in &all {
+            assert_eq!(rig.pass(1, &sent.build()).len(), 1, "{matchers:?}");
+        }
+        let mut counts = counted(&mut rig, FILTER);
+        counts.sort_unstable();
+        assert_eq!(counts, expected, "{matchers:?}");
+    }
+    // Shares of connections: each is in one, and none is empty.
+    let shares = (0..3).map(|n| {
+        let classifier = format!("per-connection-classifier=both-addresses-and-ports:3/{n}");
+        format!("{FILTER} add chain=forward {classifier} action=passthrough")
+    });
+    let mut rig = rig(&shares.collect::<Vec<_>>().join("\n"));
+    for sent in all.iter().chain(&all) {
+        rig.pass(1, &sent.build());
+    }
+    let counts = counted(&mut rig, FILTER);
+    assert!(
+        counts.iter().sum::<u64>() == 40 && counts.iter().all(|n| *n > 0 && n % 2 == 0),
+        "{counts:?}"
+    );
+}
+
+/// Packets that mangle marks ask the table of their mark first, and main where that has no route.
+#[test]
+fn routing_marks_choose_a_table() {
+    let script = "/ipv6 route
+add dst-address=2001:db8:9::/48 gateway=2001:db8:2::b
+add dst-address=2001:db8:9::/48 gateway=2001:db8:1::a routing-table=other
+add dst-address=::/0 type=blackhole routing-table=none-such
+/ipv6 firewall mangle
+add chain=prerouting protocol=udp dst-port=7 action=mark-routing new-routing-mark=other
+add chain=prerouting protocol=udp dst-port=8 action=mark-routing new-routing-mark=none-such
+add chain=prerouting protocol=udp dst-port=9 action=mark-routing new-routing-mark=empty
+/ipv6 firewall filter
+add chain=forward routing-mark=other action=passthrough";
+    let (far, next) = ("2001:db8:9::1", "2001:db8:2::b");
+    for reference in [false, true] {
+        let mut rig = rig(script);
+        rig.router.set_reference(reference);
+        for (what, sent, port) in [
+            ("unmarked", udp(far, 6), Some(2)),
+            ("marked", udp(far, 7), Some(1)),
+            ("marked, not in the table", udp(next, 7), Some(2)),
+            ("a table that ends everything", udp(far, 8), None),
+            ("but not what is for the router", udp(OWN, 8), Some(1)),
+            ("a table without routes", udp(far, 9), Some(2)),
+        ] {
+            for again in 0..3 {
+                let out = rig.pass(1, &sent.build());
+                let ports: Vec<usize> = out.iter().map(|(port, _)| *port).collect();
+                assert!(ports.iter().eq(&port), "{what}, {again}: {ports:?} {:?}", discards(&rig));
+            }
+        }
+        assert_eq!(counted(&mut rig, FILTER), [6], "3 marked, 3 not in the table");
+        let shown = rig.run("/ipv6 route print where routing-table=other");
+        assert!(shown.contains("2001:db8:9::/48"), "{shown}");
+        rig.run("/ipv6 route remove [find routing-table=other]");
+        assert_eq!(rig.pass(1, &udp(far, 7).build())[0].0, 2, "main again");
+    }
+}

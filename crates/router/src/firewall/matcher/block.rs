@@ -12,6 +12,7 @@
 use crate::firewall::syntax;
 use config::Value;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use wire::FiveTuple;
 
 /// `connection-limit`.
@@ -24,28 +25,35 @@ pub struct ConnectionLimit {
 }
 
 impl ConnectionLimit {
-    /// Reads `connections,prefix`.
-    pub fn parse(text: &str) -> Option<ConnectionLimit> {
+    /// Reads `connections,prefix`; addresses have so many bits.
+    pub fn parse(text: &str, bits: u8) -> Option<ConnectionLimit> {
         let (connections, prefix) = text.split_once(',')?;
-        let prefix = syntax::number(prefix).filter(|&prefix| prefix <= 32)?;
+        let prefix = syntax::number(prefix).filter(|&prefix| prefix <= bits)?;
         Some(ConnectionLimit { connections: syntax::number(connections)?, prefix })
     }
 
-    fn block(self, address: u32) -> u32 {
-        address & u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0)
+    fn block<A: Into<u128>>(self, address: A) -> u128 {
+        let bits = 8 * size_of::<A>() as u32;
+        address.into() & u128::MAX.checked_shl(bits - u32::from(self.prefix)).unwrap_or(0)
     }
 }
 
 /// Reads `connection-limit`.
 pub fn read(text: &str) -> Result<Value, String> {
-    let is_good = ConnectionLimit::parse(text).is_some();
+    let is_good = ConnectionLimit::parse(text, 32).is_some();
     syntax::keep(text, is_good, "connections,prefix length, as in 10,32")
+}
+
+/// The same of IPv6.
+pub fn read6(text: &str) -> Result<Value, String> {
+    let is_good = ConnectionLimit::parse(text, 128).is_some();
+    syntax::keep(text, is_good, "connections,prefix length, as in 10,64")
 }
 
 /// The connections a rule has seen, by block.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Blocks {
-    by_block: HashMap<u32, HashSet<FiveTuple>>,
+pub(crate) struct Blocks<A = u32> {
+    by_block: HashMap<u128, HashSet<FiveTuple<A>>>,
     /// How many there are.
     n: usize,
     /// At so many, those that have ended are looked for.
@@ -55,17 +63,17 @@ pub(crate) struct Blocks {
 /// Fewer are not worth looking for those that have ended.
 const FEW: usize = 1024;
 
-impl Blocks {
+impl<A: Copy + Eq + Hash + Into<u128>> Blocks<A> {
     /// Whether the block of `source` has more connections than allowed, that of the packet, which
     /// began with `original`, among them. `lives` says whether the connection of a tuple still counts.
     pub(crate) fn exceed(
         &mut self,
         limit: ConnectionLimit,
-        source: u32,
-        original: FiveTuple,
-        lives: impl Fn(&FiveTuple) -> bool,
+        source: A,
+        original: FiveTuple<A>,
+        lives: impl Fn(&FiveTuple<A>) -> bool,
     ) -> bool {
-        let keep = |tuple: &FiveTuple| *tuple == original || lives(tuple);
+        let keep = |tuple: &FiveTuple<A>| *tuple == original || lives(tuple);
         if self.n >= self.full.max(FEW) {
             self.by_block.retain(|_, connections| {
                 connections.retain(&keep);
@@ -96,8 +104,8 @@ mod tests {
 
     #[test]
     fn blocks_count_apart_and_what_ended_counts_no_more() {
-        let limit = ConnectionLimit::parse("2,24").unwrap();
-        let mut blocks = Blocks::default();
+        let limit = ConnectionLimit::parse("2,24", 32).unwrap();
+        let mut blocks = Blocks::<u32>::default();
         let mut exceed = |src, port, ended: u16| {
             blocks.exceed(limit, src, tuple(src, port), |tuple| tuple.src_port > ended)
         };
@@ -111,7 +119,7 @@ mod tests {
 
     #[test]
     fn memory_follows_the_connections_that_are_there() {
-        let limit = ConnectionLimit::parse("5,32").unwrap();
+        let limit = ConnectionLimit::parse("5,32", 32).unwrap();
         let mut blocks = Blocks::default();
         for n in 0..100_000 {
             blocks.exceed(limit, n, tuple(n, 1), |tuple| tuple.src + 10 > n);
@@ -121,8 +129,13 @@ mod tests {
 
     #[test]
     fn syntax() {
-        assert_eq!(ConnectionLimit::parse("0,0").map(|l| l.block(u32::MAX)), Some(0));
-        assert_eq!(ConnectionLimit::parse("1,32").map(|l| l.block(u32::MAX)), Some(u32::MAX));
+        assert_eq!(ConnectionLimit::parse("0,0", 32).map(|l| l.block(u32::MAX)), Some(0));
+        let whole = ConnectionLimit::parse("1,32", 32).map(|l| l.block(u32::MAX));
+        assert_eq!(whole, Some(u32::MAX.into()));
+        for (text, want) in [("1,64", !0 << 64), ("1,128", u128::MAX), ("1,0", 0)] {
+            let limit = ConnectionLimit::parse(text, 128);
+            assert_eq!(limit.map(|l| l.block(u128::MAX)), Some(want), "{text}");
+        }
         for bad in ["", "1", "1,33", ",32", "a,1", "1,2,3"] {
             assert!(read(bad).is_err(), "{bad}");
         }

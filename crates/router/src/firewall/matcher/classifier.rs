@@ -59,11 +59,18 @@ impl Fields {
 
 impl End {
     /// A 32-bit share of the hash; 0 if nothing of this end is looked at.
-    fn hash(self, address: u32, port: u16) -> u32 {
+    fn hash(self, address: u128, port: u16) -> u32 {
         if self == End::default() {
             return 0;
         }
-        let address = if self.address { u64::from(address) } else { 0 };
+        let address = match (self.address, u32::try_from(address)) {
+            (false, _) => 0,
+            (true, Ok(short)) => short.into(),
+            (true, Err(_)) => {
+                let (network, host) = (mix((address >> 64) as u64), mix(address as u64));
+                u64::from(network.rotate_left(16) ^ host)
+            }
+        };
         let port = if self.port { u64::from(port) } else { 0 };
         mix(address << 16 | port)
     }
@@ -88,9 +95,9 @@ impl Classifier {
     }
 
     /// Whether a packet is in the share. Where there are no ports they are 0.
-    pub(crate) fn holds(&self, tuple: &FiveTuple) -> bool {
-        let src = self.fields.src.hash(tuple.src, tuple.src_port);
-        let dst = self.fields.dst.hash(tuple.dst, tuple.dst_port);
+    pub(crate) fn holds<A: Copy + Into<u128>>(&self, tuple: &FiveTuple<A>) -> bool {
+        let src = self.fields.src.hash(tuple.src.into(), tuple.src_port);
+        let dst = self.fields.dst.hash(tuple.dst.into(), tuple.dst_port);
         mix(u64::from(src) + u64::from(dst)) % self.denominator == self.remainder
     }
 }

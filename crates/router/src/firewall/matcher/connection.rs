@@ -25,7 +25,7 @@ pub struct Whole<'a> {
 
 /// What tells a connection from all others, also from one of the same tuple after it: the tuple of
 /// its first packet as it came, and when that came.
-pub(crate) type Key = (FiveTuple, u32);
+pub(crate) type Key<A = u32> = (FiveTuple<A>, u32);
 
 impl Whole<'_> {
     /// The connection's key; `None` if the packet belongs to none.
@@ -34,6 +34,14 @@ impl Whole<'_> {
             (Some(new), ..) => Some((new.original, now.as_millis_u32())),
             (None, Some(flow), Some(connections)) => connections.key_of(flow),
             _ => None,
+        }
+    }
+
+    /// The same of IPv6.
+    pub(crate) fn key6(&self, now: Moment) -> Option<Key<u128>> {
+        match self.v6? {
+            (_, Some(new)) => Some((new.original, now.as_millis_u32())),
+            (connections, None) => connections.key_of(self.flow?),
         }
     }
 

@@ -59,8 +59,8 @@ impl DstLimit {
         Some(DstLimit { limit, mode, expire })
     }
 
-    fn key(&self, tuple: &FiveTuple) -> (u32, u32, u16) {
-        let FiveTuple { src, dst, dst_port, .. } = *tuple;
+    fn key<A: Copy + Into<u128>>(&self, tuple: &FiveTuple<A>) -> (u128, u128, u16) {
+        let (src, dst, dst_port) = (tuple.src.into(), tuple.dst.into(), tuple.dst_port);
         match self.mode {
             Mode::DstAddress => (0, dst, 0),
             Mode::DstAddressAndPort => (0, dst, dst_port),
@@ -82,17 +82,17 @@ pub fn read(text: &str) -> Result<Value, String> {
 /// `limit` and `dst-limit` count packets or bits of IP.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    by_key: HashMap<(u32, u32, u16), (Bucket, Moment)>,
+    by_key: HashMap<(u128, u128, u16), (Bucket, Moment)>,
     /// When the idle ones were looked for last.
     swept: Moment,
 }
 
 impl Buckets {
     /// Takes a token out of the bucket of a packet of `ip_len` bytes; false if there is none.
-    pub(crate) fn take(
+    pub(crate) fn take<A: Copy + Into<u128>>(
         &mut self,
         limit: &DstLimit,
-        tuple: &FiveTuple,
+        tuple: &FiveTuple<A>,
         ip_len: u16,
         now: Moment,
     ) -> bool {

@@ -9,11 +9,12 @@
 
 use super::connection::Key;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 /// What is remembered of the connections that rules asked about.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rates {
-    by_connection: HashMap<Key, Rate>,
+pub(crate) struct Rates<A = u32> {
+    by_connection: HashMap<Key<A>, Rate>,
     /// At so many, those that have ended are looked for.
     full: usize,
 }
@@ -30,15 +31,15 @@ const INTERVAL_MS: u32 = 1000;
 /// Fewer are not worth looking for those that have ended.
 const FEW: usize = 1024;
 
-impl Rates {
+impl<A: Copy + Eq + Hash> Rates<A> {
     /// Bits in a second. `bytes` are those of the connection so far, `lives` says of a connection
     /// whether it has not ended.
     pub(crate) fn of(
         &mut self,
-        key: Key,
+        key: Key<A>,
         bytes: u64,
         now_ms: u32,
-        lives: impl Fn(&Key) -> bool,
+        lives: impl Fn(&Key<A>) -> bool,
     ) -> u64 {
         if self.by_connection.len() >= self.full.max(FEW) {
             self.by_connection.retain(|key, _| lives(key));
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_last_whole_second() {
-        let mut rates = Rates::default();
+        let mut rates = Rates::<u32>::default();
         let key = (FiveTuple::default(), 0);
         let cases = [(0, 100, 0), (999, 5000, 0), (1000, 1100, 8000), (1500, 9000, 8000)];
         for (now_ms, bytes, want) in cases {

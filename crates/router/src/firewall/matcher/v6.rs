@@ -1,14 +1,21 @@
-//! What only packets of IPv6 are asked for: their addresses, the hop limit, ICMPv6.
+//! What only packets of IPv6 are asked for: their addresses, their connections by these, the hop limit,
+//! ICMPv6.
 
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::matcher::List;
+use crate::firewall::matcher::block::ConnectionLimit;
+use crate::firewall::matcher::classifier::Classifier;
+use crate::firewall::matcher::connection::{Between, Key};
+use crate::firewall::matcher::dst_limit::DstLimit;
 use crate::firewall::rule::Books;
+use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{self, IcmpOptions, Ttl};
-use crate::packet::View;
+use crate::packet::{AddressType, View};
 use config::Value;
 use std::net::Ipv6Addr;
-use wire::Ipv6Prefix;
 use wire::ipv6::header::{self, ICMPV6};
+use wire::layers::protocol;
+use wire::{FiveTuple, Ipv6Prefix};
 
 /// What is compared with what.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +29,13 @@ pub(crate) enum OfIpv6 {
     Headers(Headers),
     /// `protocol=ipsec-ah`: its header lies before the upper layer's.
     Authenticated,
+    ConnectionLimit(ConnectionLimit, SlotId),
+    ConnectionRate(Between),
+    DstLimit(DstLimit, SlotId),
+    /// Sets of [`AddressType::bit`](crate::packet::AddressType::bit)s.
+    SrcAddressType(u8),
+    DstAddressType(u8),
+    Classifier(Classifier),
 }
 
 /// `headers`: which headers there are. Bits are those of [`Headers::NAMES`].
@@ -99,6 +113,36 @@ impl OfIpv6 {
                 if want.exact { has == want.wanted } else { has & want.wanted == want.wanted }
             }
             OfIpv6::Authenticated => view.headers & AUTH != 0,
+            OfIpv6::ConnectionLimit(limit, slot) => {
+                let (connections, _) = view.connection.v6?;
+                let (original, _) = view.connection.key6(books.now)?;
+                books.trace.once = true;
+                let blocks = books.state.blocks6.entry(*slot).or_default();
+                let counts = |tuple: &FiveTuple<u128>| connections.counts(tuple);
+                blocks.exceed(*limit, view.ends.src, original, counts)
+            }
+            OfIpv6::ConnectionRate(between) => {
+                let ported = matches!(view.layers.protocol, protocol::TCP | protocol::UDP);
+                let (connections, _) = view.connection.v6.filter(|_| ported)?;
+                let (key, bytes) =
+                    (view.connection.key6(books.now)?, view.connection.bytes(view.ip_len)?);
+                books.trace.once = true;
+                let now_ms = books.now.as_millis_u32();
+                let lives = |key: &Key<u128>| connections.lives(key);
+                between.contains(books.state.rates6.of(key, bytes, now_ms, lives))
+            }
+            OfIpv6::DstLimit(limit, slot) => {
+                books.trace.once = true;
+                let buckets = books.state.buckets.entry(*slot).or_default();
+                buckets.take(limit, &tuple(view), view.ip_len, books.now)
+            }
+            OfIpv6::SrcAddressType(set) => {
+                view.routes6?.address_type(view.ends.src).bit() & set != 0
+            }
+            OfIpv6::DstAddressType(set) => {
+                view.routes6?.address_type(view.ends.dst).bit() & set != 0
+            }
+            OfIpv6::Classifier(classifier) => classifier.holds(&tuple(view)),
         })
     }
 
@@ -113,6 +157,12 @@ impl OfIpv6 {
             OfIpv6::IcmpOptions(_) => "icmp-options",
             OfIpv6::Headers(_) => "headers",
             OfIpv6::Authenticated => "protocol",
+            OfIpv6::ConnectionLimit(..) => "connection-limit",
+            OfIpv6::ConnectionRate(_) => "connection-rate",
+            OfIpv6::DstLimit(..) => "dst-limit",
+            OfIpv6::SrcAddressType(_) => "src-address-type",
+            OfIpv6::DstAddressType(_) => "dst-address-type",
+            OfIpv6::Classifier(_) => "per-connection-classifier",
         }
     }
 
@@ -135,6 +185,12 @@ impl OfIpv6 {
                 let there = (0..8).filter(|bit| has >> bit & 1 == 1);
                 there.map(|bit| Headers::NAMES[bit]).collect::<Vec<_>>().join(",")
             }
+            OfIpv6::ConnectionLimit(..)
+            | OfIpv6::ConnectionRate(_)
+            | OfIpv6::DstLimit(..)
+            | OfIpv6::SrcAddressType(_)
+            | OfIpv6::DstAddressType(_)
+            | OfIpv6::Classifier(_) => return None,
         })
     }
 
@@ -144,12 +200,31 @@ impl OfIpv6 {
             OfIpv6::SrcAddress(prefix) | OfIpv6::DstAddress(prefix) => not && prefix.len() == 0,
             OfIpv6::HopLimit(limit) => !limit.not && limit.range.0 > limit.range.1,
             OfIpv6::IcmpOptions(options) => !not && options.codes.0 > options.codes.1,
-            OfIpv6::SrcAddressList(_)
+            OfIpv6::ConnectionRate(between) => {
+                let is_all = between.from == 0 && between.to.is_none();
+                if not { is_all } else { between.is_empty() }
+            }
+            OfIpv6::DstLimit(limit, _) => !not && limit.limit.burst == 0,
+            OfIpv6::SrcAddressType(set) | OfIpv6::DstAddressType(set) => {
+                let all = set.count_ones() as usize == AddressType::WORDS.len();
+                if not { all } else { *set == 0 }
+            }
+            OfIpv6::Classifier(classifier) => {
+                !not && classifier.remainder >= classifier.denominator
+            }
+            OfIpv6::ConnectionLimit(..)
+            | OfIpv6::SrcAddressList(_)
             | OfIpv6::DstAddressList(_)
             | OfIpv6::Headers(_)
             | OfIpv6::Authenticated => false,
         }
     }
+}
+
+/// Its 5-tuple, with whole addresses.
+fn tuple(view: &View) -> FiveTuple<u128> {
+    let FiveTuple { src_port, dst_port, protocol, .. } = view.layers.tuple;
+    FiveTuple { src: view.ends.src, dst: view.ends.dst, src_port, dst_port, protocol }
 }
 
 fn has(list: List, address: u128, lists: &AddressLists, books: &Books) -> bool {

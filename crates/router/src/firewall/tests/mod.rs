@@ -270,6 +270,7 @@ impl Packet {
             connection: Whole::default(),
             ingress_priority: self.ingress_priority,
             routes: &ROUTES,
+            routes6: None,
             vrf: Default::default(),
         }
     }

@@ -3,8 +3,9 @@
 
 use crate::firewall::connection::menu::CONNECTION_PROPERTIES;
 use crate::firewall::effect::{NEW_MSS, NEW_PRIORITY, NEW_TTL};
+use crate::firewall::matcher::block;
 use crate::firewall::matcher::v6::read_headers;
-use crate::firewall::menu::{NO_ACTION, RULES, TAIL, WORD, join, matcher_named};
+use crate::firewall::menu::{ADDRESS_TYPES, NO_ACTION, RULES, TAIL, WORD, join, matcher_named};
 use crate::firewall::syntax;
 use config::{Menu, MenuKind, Property, Type};
 
@@ -67,7 +68,7 @@ pub static ADDRESS_LIST: Menu = Menu {
 };
 
 /// The order in which a rule's matchers are tried: IPv4's, as far as IPv6 has them.
-pub(crate) const ORDER: [&str; 33] = [
+pub(crate) const ORDER: [&str; 41] = [
     "in-interface",
     "out-interface",
     "in-interface-list",
@@ -77,6 +78,8 @@ pub(crate) const ORDER: [&str; 33] = [
     "src-mac-address",
     "src-address",
     "dst-address",
+    "src-address-type",
+    "dst-address-type",
     "dst-address-list",
     "src-address-list",
     "hop-limit",
@@ -92,13 +95,19 @@ pub(crate) const ORDER: [&str; 33] = [
     "ingress-priority",
     "priority",
     "packet-mark",
+    "routing-mark",
     "connection-mark",
     "connection-state",
     "connection-nat-state",
     "connection-bytes",
+    "connection-limit",
+    "connection-rate",
+    "connection-type",
     "random",
     "nth",
     "limit",
+    "dst-limit",
+    "per-connection-classifier",
     "content",
     "time",
 ];
@@ -134,10 +143,10 @@ const EARLY: [Property; 33] = [
     matcher_named("content"),
     matcher_named("time"),
     matcher_named("ipsec-policy"),
-    Property::missing("src-address-type", "use src-address"),
-    Property::missing("dst-address-type", "use dst-address"),
-    Property::missing("dst-limit", "it counts addresses of IPv4 only"),
-    Property::missing("per-connection-classifier", "it sorts addresses of IPv4 only"),
+    Property::new("src-address-type", ADDRESS_TYPES, "Source, by the routing table."),
+    Property::new("dst-address-type", ADDRESS_TYPES, "Destination, by the routing table."),
+    matcher_named("dst-limit"),
+    matcher_named("per-connection-classifier"),
 ];
 
 /// What else the rules behind connection tracking look at.
@@ -148,14 +157,15 @@ const LATE: [Property; 9] = [
     matcher_named("connection-nat-state"),
     matcher_named("connection-bytes"),
     matcher_named("connection-type"),
-    Property::missing("connection-limit", "it counts addresses of IPv4 only"),
-    Property::missing("connection-rate", "it knows connections of IPv4 only"),
-    Property::missing("routing-mark", "IPv6 has one table of routes"),
+    Property::new("connection-limit", CONNECTION_LIMIT, "More connections than these of a block."),
+    matcher_named("connection-rate"),
+    matcher_named("routing-mark"),
 ];
 
 const MATCHERS: [Property; EARLY.len() + LATE.len()] = join(EARLY, LATE, []);
 
 const ADDRESS: Type = Type::Negatable(&Type::Cidr6);
+const CONNECTION_LIMIT: Type = Type::Negatable(&Type::Custom(block::read6));
 const HOP_LIMIT: Type = Type::Custom(syntax::read_ttl);
 const HEADERS: Type = Type::Negatable(&Type::Custom(read_headers));
 const ICMP_OPTIONS: Type = Type::Negatable(&Type::Custom(syntax::read_icmp_options));
@@ -269,6 +279,7 @@ const MANGLE_ACTIONS: Type = Type::Only(
         "log",
         "mark-connection",
         "mark-packet",
+        "mark-routing",
         "passthrough",
         "return",
         "set-priority",
@@ -293,7 +304,11 @@ const MANGLE_HEAD: [Property; 11] = [
     Property::new("new-mss", NEW_MSS, "action=change-mss lowers the MSS of a SYN to this."),
     Property::new("new-priority", NEW_PRIORITY, "action=set-priority: a number, or from the DSCP."),
     Property::new("passthrough", Type::Bool, "Whether the next rules are tried.").default("yes"),
-    Property::missing("new-routing-mark", "IPv6 has one table of routes"),
+    Property::new(
+        "new-routing-mark",
+        WORD,
+        "action=mark-routing: the routing table to ask first, of packets that pass prerouting or output.",
+    ),
 ];
 
 const JUMP_TARGET: Property = Property::new("jump-target", WORD, "The chain to jump to.");
@@ -306,3 +321,20 @@ static NAT_PROPERTIES: [Property; NAT_HEAD.len() + MATCHERS.len() + TAIL.len()] 
     join(NAT_HEAD, MATCHERS, TAIL);
 static MANGLE_PROPERTIES: [Property; MANGLE_HEAD.len() + MATCHERS.len() + TAIL.len()] =
     join(MANGLE_HEAD, MATCHERS, TAIL);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::Access;
+
+    /// A matcher that rules take and nobody tries would let everything match.
+    #[test]
+    fn every_matcher_is_tried() {
+        for matcher in &MATCHERS {
+            let is_built = !matches!(matcher.access, Access::Missing(_));
+            // Without IPsec it says when the rule is compiled whether it matches everything or nothing.
+            let is_told = matcher.name == "ipsec-policy";
+            assert!(!is_built || is_told || ORDER.contains(&matcher.name), "{}", matcher.name);
+        }
+    }
+}

@@ -227,16 +227,22 @@ impl Tin {
     }
 }
 
-/// A shaper that is at most a millisecond behind: as late as a port may ask.
+/// A shaper that makes up for a millisecond in which it was not asked: so late a port, or a router that
+/// has many packets at once, may be. (Without, User Mode Linux had 3 % more of 9 Mbit/s.)
 fn shaper(rate: u64, now: Moment) -> Bucket {
-    Bucket::new(Limit { rate, depth_ns: 1_000_000, packets: 0 }, now).with_room_for_a_packet()
+    let depth_ns = 1_000_000 + packet_ns(rate);
+    Bucket::new(Limit { rate, depth_ns, packets: 0 }, now).with_room_for_a_packet()
+}
+
+/// How long the longest packet of Ethernet takes; 0 without a rate.
+fn packet_ns(rate: u64) -> u64 {
+    (1514 * 8 * 1_000_000_000u64).checked_div(rate).unwrap_or(0)
 }
 
 /// CoDel's terms for a tin of this rate: as Linux has it, at least one and a half packets may wait.
 fn codel(rtt: Duration, rate: u64) -> CodelLimits {
-    let packet = (1514 * 8 * 1_000_000_000u64).checked_div(rate).unwrap_or(0);
     let usual = rtt / 20;
-    let target = usual.max(Duration::from_nanos(packet * 3 / 2));
+    let target = usual.max(Duration::from_nanos(packet_ns(rate).saturating_mul(3) / 2));
     let interval = (rtt + target - usual).max(2 * target);
     CodelLimits { packets: u32::MAX, target, interval, ecn: true, ce: None }
 }

@@ -100,6 +100,7 @@ impl Bench {
             connection: Whole::default(),
             ingress_priority: None,
             routes: &Routes::default(),
+            routes6: None,
             vrf: Default::default(),
         };
         let Bench { state, trace, counters, log, .. } = self;
