@@ -93,6 +93,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &interface::vlan::FACILITY,
     &interface::tunnel::facilities::IPIP,
     &interface::tunnel::facilities::GRE,
+    &interface::tunnel::facilities::SIX_TO_FOUR,
     &interface::tunnel::facilities::EOIP,
     &interface::vrrp::menu::FACILITY,
     &interface::absent::FACILITY,

@@ -28,7 +28,7 @@ use crate::interface::menu::ETHERNET;
 use crate::interface::ppp::aaa::Aaa;
 use crate::interface::ppp::users::Users;
 use crate::interface::pppoe::{Pppoe, Session, SessionAt, Sessions};
-use crate::interface::tunnel::{Carries, TunnelAt, Tunnels};
+use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, Tunnels};
 use crate::interface::vlan::Vlans;
 use crate::interface::vrrp::Vrrp;
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
@@ -615,11 +615,20 @@ impl Program {
 
     /// Whether an interface leads to one neighbour only, whom nobody asks by ARP.
     pub(crate) fn is_point_to_point(&self, id: InterfaceId) -> bool {
-        let kind = self.interface(id).kind;
-        matches!(
-            kind,
-            Kind::Tunnel { carries: Carries::Ipip | Carries::Gre, .. } | Kind::Session(_)
-        )
+        match self.interface(id).kind {
+            Kind::Tunnel { carries, .. } => carries != Carries::Eoip,
+            kind => matches!(kind, Kind::Session(_)),
+        }
+    }
+
+    /// The tunnel behind an interface, if it carries packets and is enabled.
+    pub(crate) fn packet_tunnel(&self, id: InterfaceId) -> Option<&Tunnel> {
+        match self.interface(id).kind {
+            Kind::Tunnel { at, carries } if carries != Carries::Eoip => {
+                self.tunnels.list().get(usize::from(at.0))
+            }
+            _ => None,
+        }
     }
 
     /// Whether frames pass by the interface: it is enabled, and its link is up.

@@ -28,6 +28,8 @@ pub mod protocol {
     pub const TCP: u8 = 6;
     /// UDP.
     pub const UDP: u8 = 17;
+    /// IPv6 in IPv4.
+    pub const IPV6: u8 = 41;
     /// GRE.
     pub const GRE: u8 = 47;
     /// IPsec encapsulating security payload.

@@ -10,7 +10,8 @@
 //! their order: what came before is done before a tunnel is opened, and what is inside before the next.
 //!
 //! Never decides whose a packet is: that is `flow::tunnel`. Missing: **outer packets that come by a
-//! bridge, wait in queues on their way in or have their destination translated** (box by box).
+//! bridge, wait in queues on their way in or have their destination translated, IPv6 in tunnels of packets**
+//! (box by box).
 
 use super::common::{self, Came};
 use super::passed::Passed;
@@ -28,6 +29,7 @@ use crate::queue::{Decision, Label};
 use crate::router::Router;
 use port::{Batch, Frame};
 use wire::gre::{self, Gre};
+use wire::ipv6::header;
 use wire::l2tp::PORT;
 use wire::layers::protocol;
 use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
@@ -231,7 +233,8 @@ impl Payload {
             _ => return None,
         };
         let tunnels = &r.program.tunnels;
-        let found = tunnels.find(outer.tuple.src, outer.tuple.dst, gre)?;
+        let ends = (outer.tuple.src, outer.tuple.dst);
+        let found = tunnels.find(ends, outer.tuple.protocol, gre)?;
         let tunnel = *tunnels.get(found);
         let (at, len) = match gre {
             Some(Gre::Eoip { len, .. }) => (l3 + 20 + skipped, len),
@@ -240,12 +243,14 @@ impl Payload {
         let carried = &bytes[at..at + len];
         let inner = match tunnel.carries {
             Carries::Eoip => {
-                let is_ipv4 = carried.get(12..14)? == [8, 0];
-                if carried[6] & 1 != 0 {
+                let ether_type = carried.get(12..14)?;
+                let may_begin6 = ether_type == [0x86, 0xdd] && begins_connection6(&carried[14..]);
+                if carried[6] & 1 != 0 || tunnel.clamps_mss && may_begin6 {
                     return None;
                 }
-                if is_ipv4 { &carried[14..] } else { &[] }
+                if ether_type == [8, 0] { &carried[14..] } else { &[] }
             }
+            Carries::SixToFour => return None,
             Carries::Ipip | Carries::Gre if carried.len() < 20 => return None,
             // It may be a question of the other end, which wants it back.
             Carries::Ipip | Carries::Gre if carried[9] == outer.tuple.protocol => return None,
@@ -278,6 +283,16 @@ fn begins_connection(ip: &[u8]) -> bool {
     let &[first, .., protocol] = ip.first_chunk::<10>().unwrap_or(&[0; 10]);
     let flags = ip.get(usize::from(first & 15) * 4 + 13);
     protocol == protocol::TCP && flags.is_none_or(|&flags| flags & TcpFlags::SYN.0 != 0)
+}
+
+/// The same of an IPv6 packet: what is behind other headers may be.
+#[inline]
+fn begins_connection6(ip: &[u8]) -> bool {
+    match ip.get(6) {
+        Some(&protocol::TCP) => ip.get(53).is_none_or(|&flags| flags & TcpFlags::SYN.0 != 0),
+        Some(&(protocol::UDP | header::ICMPV6 | header::NONE)) => false,
+        _ => true,
+    }
 }
 
 /// Sends an outer packet as the one before of its flow; gives it back if there is no recipe that fits.

@@ -58,7 +58,7 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
         return nat_pmp::receive(r, now, p);
     }
     match p.layers.protocol {
-        protocol::IPIP | protocol::GRE => return tunnel::decapsulate(r, now, p),
+        protocol::IPIP | protocol::GRE | protocol::IPV6 => return tunnel::decapsulate(r, now, p),
         protocol::ICMP => match r.transport(&p).first().copied() {
             Some(8) => return echo_reply(r, now, p),
             _ if r.is_awaited(now, &p) => return r.consume(p),

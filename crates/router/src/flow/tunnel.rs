@@ -8,14 +8,15 @@
 
 use super::leave::way_to;
 use super::local::no_listener;
-use super::{Onward, l2tp, link_in, local_out, output, pppoe, reason, refuse};
+use super::{Onward, l2tp, link_in, local_out, output, pppoe, reason, refuse, v6};
 use crate::discard::Discard;
 use crate::fast;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::Arrival;
-use crate::interface::tunnel::{Carries, Tunnel, TunnelAt};
+use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, six_to_four};
 use crate::ip::icmp::{self, write_ipv4};
 use crate::ip::{address, fragment};
+use crate::ipv6;
 use crate::packet::Packet;
 use crate::program::Kind;
 use crate::router::Router;
@@ -23,8 +24,9 @@ use crate::step::Step;
 use crate::story::Event;
 use port::Frame;
 use wire::gre::{self, Gre};
+use wire::ipv6::MTU_MIN;
 use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
-use wire::{Moment, Tcp, TcpFlags, checksum};
+use wire::{Ipv6, Moment, Tcp, TcpFlags, checksum};
 
 /// How deep tunnels may lie in each other, in and out together: a packet that comes by two and
 /// leaves by two is not rare.
@@ -47,18 +49,28 @@ pub(super) fn encapsulate(
     if frame.has_offload() {
         return r.finish_out(frame, |r, frame| encapsulate(r, now, interface, at, frame, fast));
     }
-    let tunnel = *r.program.tunnels.get(at);
-    let Some((src, interface_out, mtu)) = ends_now(r, at, &tunnel) else {
+    let inner = Inner::of(r.io.slab.bytes(&frame));
+    let mut tunnel = *r.program.tunnels.get(at);
+    if !tunnel.carries.takes(inner.ether_type) {
+        return r.discard_frame(frame, Discard::UnknownProtocol);
+    }
+    let automatic = tunnel.is_automatic();
+    if automatic {
+        tunnel.remote = six_to_four::end_of(r.io.slab.bytes(&frame)).unwrap_or_default();
+    }
+    let known = if automatic { ends(r, &tunnel) } else { ends_now(r, at, &tunnel) };
+    let Some((src, interface_out, mtu)) = known else {
         return r.discard_frame(frame, Discard::NoRoute);
     };
-    if r.link.depth >= MOST || interface_out == interface {
+    // What is sent to an address of our own comes back for ever (RFC 6324).
+    let to_itself = interface_out == interface || automatic && !interface_out.is_some();
+    if r.link.depth >= MOST || to_itself {
         return r.discard_frame(frame, Discard::TunnelLoop);
     }
-    let inner = Inner::of(r.io.slab.bytes(&frame));
     let header = tunnel.carries.overhead();
     // The Ethernet header of what is no Ethernet is for its form alone: the outer one takes its place.
     let (link, made) = match tunnel.carries {
-        Carries::Ipip | Carries::Gre => (14, header),
+        Carries::Ipip | Carries::Gre | Carries::SixToFour => (14, header),
         Carries::Eoip => (0, header + 14),
     };
     let carried = frame.len() - link;
@@ -67,9 +79,13 @@ pub(super) fn encapsulate(
     if total > usize::from(u16::MAX) {
         return r.discard_frame(frame, Discard::TooLong);
     }
-    if df && total > usize::from(mtu) {
-        return too_long(r, now, interface, frame, mtu.saturating_sub(header as u16), link == 0);
+    let room = mtu.saturating_sub(header as u16);
+    let most = if link == 0 { room } else { room.max(inner.least) };
+    if df && carried > usize::from(most) {
+        return too_long(r, now, interface, frame, most, link == 0);
     }
+    // What nobody could make shorter leaves in pieces all the same (RFC 4213 §3.2.2).
+    let df = df && carried <= usize::from(room);
     let fast = fast && tunnel.allows_fast_path;
     r.count_out(interface, carried, fast);
     let Some(mut frame) = with_room(r, frame, made) else { return };
@@ -79,8 +95,8 @@ pub(super) fn encapsulate(
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
     write_ipv4(&mut bytes[14..], dscp << 2, tunnel.carries.protocol(), src, tunnel.remote);
     match tunnel.carries {
-        Carries::Ipip => {}
-        Carries::Gre => bytes[34..38].copy_from_slice(&gre::header(ETHERTYPE_IPV4)),
+        Carries::Ipip | Carries::SixToFour => {}
+        Carries::Gre => bytes[34..38].copy_from_slice(&gre::header(inner.ether_type)),
         Carries::Eoip => bytes[34..42].copy_from_slice(&gre::eoip(tunnel.id, carried as u16)),
     }
     if !df {
@@ -120,8 +136,11 @@ pub(super) fn is_outer(r: &Router, p: &Packet) -> bool {
 /// What the outer header takes from what is inside.
 #[derive(Clone, Copy, Default)]
 struct Inner {
+    ether_type: u16,
     dscp: u8,
     df: bool,
+    /// No sender has to send shorter packets than this.
+    least: u16,
 }
 
 impl Inner {
@@ -133,11 +152,13 @@ impl Inner {
         else {
             return Inner::default();
         };
-        match layers.ether_type {
-            ETHERTYPE_IPV4 => Inner { dscp: second >> 2, df: flags & 0x40 != 0 },
-            ETHERTYPE_IPV6 => Inner { dscp: (first & 0xf) << 2 | second >> 6, df: true },
-            _ => Inner::default(),
-        }
+        let ether_type = layers.ether_type;
+        let (dscp, df, least) = match ether_type {
+            ETHERTYPE_IPV4 => (second >> 2, flags & 0x40 != 0, 0),
+            ETHERTYPE_IPV6 => ((first & 0xf) << 2 | second >> 6, true, MTU_MIN),
+            _ => return Inner::default(),
+        };
+        Inner { ether_type, dscp, df, least }
     }
 }
 
@@ -187,6 +208,10 @@ fn too_long(
     is_ethernet: bool,
 ) {
     match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) if !is_ethernet && layers.ether_type == ETHERTYPE_IPV6 => {
+            let (why, error) = (Discard::PacketTooBig, ipv6::icmp::Error::too_big(mtu));
+            v6::refuse_frame(r, now, frame, interface, why, error)
+        }
         Ok(layers) if !is_ethernet => {
             let p = r.packet(frame, layers, interface);
             let error = icmp::Error::fragmentation_needed(mtu);
@@ -232,7 +257,8 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
         _ => None,
     };
     let (src, dst) = (p.layers.tuple.src, p.layers.tuple.dst);
-    let Some(found) = r.program.tunnels.find(src, dst, gre) else { return no_listener(r, now, p) };
+    let found = r.program.tunnels.find((src, dst), p.layers.protocol, gre);
+    let Some(found) = found else { return no_listener(r, now, p) };
     let tunnel = *r.program.tunnels.get(found);
     let outer_len = p.frame.len();
     r.heard_from(found);
@@ -244,6 +270,7 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
     }
     // Where what is carried begins, of what EtherType it is if it is no frame, and its length.
     let (at, ether_type, len) = match gre {
+        None if tunnel.carries == Carries::SixToFour => (start, Some(ETHERTYPE_IPV6), end - start),
         None => (start, Some(ETHERTYPE_IPV4), end - start),
         Some(Gre::Packet { protocol, at, .. }) => (start + at, Some(protocol), end - start - at),
         Some(Gre::Eoip { len, .. }) => (start + gre::EOIP_LEN, None, len),
@@ -251,6 +278,12 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
     if len == 0 {
         // A keepalive, or the answer to ours: that it came is all it says.
         return r.consume(p);
+    }
+    if tunnel.carries == Carries::SixToFour {
+        let packet = &r.io.slab.bytes(&p.frame)[at..at + len];
+        if let Err(why) = six_to_four::admit(&tunnel, (src, dst), packet) {
+            return r.discard(p, why);
+        }
     }
     p.frame.truncate(at + len);
     match ether_type {
@@ -316,6 +349,11 @@ pub(super) fn inside(r: &mut Router, now: Moment, at: TunnelAt, frame: Frame, is
     if is_our_question(r, &tunnel, &p) {
         return answer_keepalive(r, now, p);
     }
+    if tunnel.carries == Carries::SixToFour
+        && six_to_four::is_answer(&tunnel, &r.io.slab.bytes(&p.frame)[14..])
+    {
+        return r.consume(p);
+    }
     if tunnel.clamps_mss {
         clamp_mss(r, interface, &mut p);
     }
@@ -343,16 +381,32 @@ fn answer_keepalive(r: &mut Router, now: Moment, mut p: Packet) {
 
 /// `clamp-tcp-mss`: no segment of the connection that begins here may be longer than the tunnel takes.
 fn clamp_mss(r: &mut Router, interface: InterfaceId, p: &mut Packet) {
-    let Layers { protocol, fragment, l4, l3_end, vlan, .. } = p.layers;
-    let most = r.program.interface(interface).mtu.saturating_sub(40);
-    if protocol != protocol::TCP || fragment || l4 == 0 || vlan.is_some() || p.malformed.is_some() {
+    let Layers { ether_type, l3, l3_end, vlan, .. } = p.layers;
+    if vlan.is_some() || p.malformed.is_some() {
         return;
     }
-    let bytes = r.io.slab.bytes_mut(&mut p.frame);
-    let Ok(mut tcp) = Tcp::new(&mut bytes[usize::from(l4)..usize::from(l3_end)]) else { return };
+    let mtu = r.program.interface(interface).mtu;
+    let bytes = &mut r.io.slab.bytes_mut(&mut p.frame)[..usize::from(l3_end)];
+    let (l4, headers) = match ether_type {
+        ETHERTYPE_IPV6 => (begins_tcp6(&bytes[usize::from(l3)..]).map(|at| l3 + at), 60),
+        _ => (begins_tcp(&p.layers), 40),
+    };
+    let Some(l4) = l4 else { return };
+    let Ok(mut tcp) = Tcp::new(&mut bytes[usize::from(l4)..]) else { return };
     if tcp.flags().contains(TcpFlags::SYN) {
-        tcp.clamp_mss(most);
+        tcp.clamp_mss(mtu.saturating_sub(headers));
     }
+}
+
+/// Where the TCP header of an IPv4 packet begins, if it has one.
+fn begins_tcp(&Layers { protocol, fragment, l4, .. }: &Layers) -> Option<u16> {
+    (protocol == protocol::TCP && !fragment && l4 != 0).then_some(l4)
+}
+
+/// The same within an IPv6 packet.
+fn begins_tcp6(packet: &[u8]) -> Option<u16> {
+    let found = Ipv6::new(packet).ok()?.extensions().ok()?;
+    (found.protocol == protocol::TCP && found.fragment.is_none()).then_some(found.end)
 }
 
 /// A datagram that came in pieces, in one: what is inside has headers of its own.
@@ -404,9 +458,14 @@ pub(super) fn tick(
 ) -> Moment {
     let program = r.program.clone();
     for (place, tunnel) in program.tunnels.list().iter().enumerate() {
-        let ends = ends(r, tunnel);
+        let (ends, leads) = if tunnel.is_automatic() {
+            (None, is_there(r, tunnel.local))
+        } else {
+            let ends = ends(r, tunnel);
+            (ends, ends.is_some())
+        };
         let Some(life) = r.link.lives.get_mut(place) else { continue };
-        let asks = life.tick(now, ends.is_some(), tunnel.keepalive);
+        let asks = life.tick(now, leads, tunnel.keepalive);
         due = life.due().map_or(due, |at| due.min(at));
         if life.is_up(tunnel.keepalive) {
             up.push(tunnel.interface);
@@ -424,13 +483,21 @@ pub(super) fn tick(
     due
 }
 
-/// Sends a keepalive. GRE's is a packet that the other end forwards to us (IPIP's is made alike),
-/// EoIP's a frame of no bytes, which both ends send.
+/// Whether the router's own end of a tunnel to everybody is there: any address will do if none was typed.
+fn is_there(r: &Router, local: u32) -> bool {
+    if local == 0 { !r.program.addresses.is_empty() } else { r.program.is_local(local) }
+}
+
+/// Sends a keepalive. GRE's is a packet that the other end forwards to us (IPIP's is made alike), 6to4's
+/// an echo request to whoever is there, EoIP's a frame of no bytes, which both ends send.
 fn ask(r: &mut Router, now: Moment, tunnel: &Tunnel, own: u32) {
+    let addresses = &r.program.v6.addresses;
+    let link = ipv6::address::source(addresses, tunnel.interface, six_to_four::KEEPALIVE_TO);
     let (header, protocol) = (tunnel.carries.overhead(), tunnel.carries.protocol());
     let back = match tunnel.carries {
         Carries::Ipip => 20,
         Carries::Gre => 24,
+        Carries::SixToFour => six_to_four::KEEPALIVE_LEN,
         Carries::Eoip => 0,
     };
     let Some(mut frame) = r.io.pool.alloc(14 + header + back) else {
@@ -440,13 +507,16 @@ fn ask(r: &mut Router, now: Moment, tunnel: &Tunnel, own: u32) {
     bytes.fill(0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
     match tunnel.carries {
-        Carries::Ipip => {}
-        Carries::Gre => bytes[34..38].copy_from_slice(&gre::header(ETHERTYPE_IPV4)),
+        // Behind the header that comes back is nothing: GRE's protocol 0.
+        Carries::Ipip => write_ipv4(&mut bytes[34..], 0xc0, protocol, tunnel.remote, own),
+        Carries::Gre => {
+            bytes[34..38].copy_from_slice(&gre::header(ETHERTYPE_IPV4));
+            write_ipv4(&mut bytes[38..], 0xc0, protocol, tunnel.remote, own);
+        }
+        Carries::SixToFour => {
+            bytes[34..].copy_from_slice(&six_to_four::question(tunnel, link.unwrap_or_default()))
+        }
         Carries::Eoip => bytes[34..42].copy_from_slice(&gre::eoip(tunnel.id, 0)),
-    }
-    if back != 0 {
-        // Behind it nothing: GRE's protocol 0.
-        write_ipv4(&mut bytes[14 + header..], 0xc0, protocol, tunnel.remote, own);
     }
     write_ipv4(&mut bytes[14..], 0xc0, protocol, own, tunnel.remote);
     r.stats.tally.made += 1;

@@ -29,18 +29,19 @@ use crate::firewall::mangle::MangleChain;
 use crate::firewall::mark::Mark;
 use crate::firewall::raw::RawChain;
 use crate::interface::InterfaceId;
+use crate::interface::tunnel::{Tunnel, six_to_four};
 use crate::ip::family::{Control, Family, ports_of};
 use crate::ip::neighbour::{Request, Waiting, Want};
 use crate::ip::route::Target;
 use crate::ipv6::icmp::Error;
 use crate::packet::{Ends, Packet};
 use crate::parts::Stacked;
-use crate::program::Kind;
 use crate::queue::Path;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
 use local::{local_in, refuse};
+use port::Frame;
 use rules::filter;
 use std::net::Ipv6Addr;
 use wire::icmpv6::group_mac;
@@ -131,6 +132,9 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
         return refuse(r, now, p, Discard::TtlExceeded, Error::HOP_LIMIT_EXCEEDED);
     }
     if hop.interface == p.in_interface {
+        if is_bounced(r, &p) {
+            return refuse(r, now, p, Discard::NoRoute, Error::ADDRESS_UNREACHABLE);
+        }
         discovery::redirect(r, now, &p, hop);
     }
     let mtu = r.program.v6.mtu(hop.interface, r.program.interface(hop.interface).mtu);
@@ -145,6 +149,16 @@ fn forward(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
         return postrouting(r, now, p, hop);
     }
     postrouting(r, now, p, hop)
+}
+
+/// Whether a packet would go back by the tunnel or session that it came by, though the network is this
+/// link's own: at neither end is a host of that address, and it would go to and fro (RFC 4443 §3.1).
+fn is_bounced(r: &Router, p: &Packet) -> bool {
+    let (program, interface) = (&r.program, p.in_interface);
+    let everybodys = program.packet_tunnel(interface).is_some_and(Tunnel::is_automatic);
+    program.is_point_to_point(interface)
+        && !everybodys
+        && program.v6.is_neighbour(interface, p.ends.dst)
 }
 
 /// INPUT: the packet is for the router itself.
@@ -409,14 +423,22 @@ pub(crate) fn to_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, waiting:
 }
 
 fn find_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Waiting) {
-    let session = matches!(r.program.interface(hop.interface).kind, Kind::Session(_));
-    let carried = session || !r.program.is_point_to_point(hop.interface);
+    let tunnel = r.program.packet_tunnel(hop.interface).copied();
+    let carried = tunnel.is_none_or(|tunnel| tunnel.carries.takes(ETHERTYPE_IPV6));
     if !r.program.runs(hop.interface) || !carried {
         return r.discard_frame(waiting.frame, Discard::InterfaceDown);
     }
     let group = Ipv6Addr::from(hop.address);
     let is_group = group.is_multicast();
-    let mac = if session {
+    let mac = if tunnel.is_some_and(|tunnel| tunnel.is_automatic()) {
+        let l3 = usize::from(waiting.l3);
+        let ip = Ipv6::new(&r.io.slab.bytes(&waiting.frame)[l3..]);
+        let dst = ip.map_or(0, |ip| ip.dst().into());
+        match six_to_four::far_end(dst, hop.address) {
+            Some(end) => six_to_four::link_address(end),
+            None => return nobody_there(r, now, waiting),
+        }
+    } else if r.program.is_point_to_point(hop.interface) {
         // There is one other end, whatever its address.
         MacAddr::default()
     } else if is_group {
@@ -480,25 +502,41 @@ pub(super) fn timers(r: &mut Router, now: Moment) {
         solicit(r, now, request);
     }
     for waiting in due.failed {
-        let layers = layers::network(r.io.slab.bytes(&waiting.frame));
-        let Some(layers) = layers.ok().filter(|_| waiting.in_interface.is_some()) else {
-            r.own_frame_failed6(now, &waiting.frame);
-            r.discard_frame(waiting.frame, Discard::NeighbourUnreachable);
-            continue;
-        };
-        let mut p = r.packet(waiting.frame, layers, waiting.in_interface);
-        match open(r, &mut p) {
-            Ok(_) => {
-                let why = Discard::NeighbourUnreachable;
-                refuse(r, now, p, why, Error::ADDRESS_UNREACHABLE);
-            }
-            Err(why) => r.discard(p, why),
-        }
+        nobody_there(r, now, waiting);
+    }
+}
+
+/// Nobody is there whom a packet could be given to: its sender is told.
+fn nobody_there(r: &mut Router, now: Moment, Waiting { frame, in_interface, .. }: Waiting) {
+    let why = Discard::NeighbourUnreachable;
+    if in_interface.is_some() {
+        return refuse_frame(r, now, frame, in_interface, why, Error::ADDRESS_UNREACHABLE);
+    }
+    r.own_frame_failed6(now, &frame);
+    r.discard_frame(frame, why)
+}
+
+/// Discards a frame that has come in by this interface, and says so to its packet's sender.
+pub(super) fn refuse_frame(
+    r: &mut Router,
+    now: Moment,
+    frame: Frame,
+    by: InterfaceId,
+    why: Discard,
+    error: Error,
+) {
+    let Ok(layers) = layers::network(r.io.slab.bytes(&frame)) else {
+        return r.discard_frame(frame, why);
+    };
+    let mut p = r.packet(frame, layers, by);
+    match open(r, &mut p) {
+        Ok(_) => refuse(r, now, p, why, error),
+        Err(bad) => r.discard(p, bad),
     }
 }
 
 /// LOCAL OUT (box K): a packet the router itself makes, by this interface if it is for a link.
-pub(crate) fn local_out(r: &mut Router, now: Moment, frame: port::Frame, bound: InterfaceId) {
+pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame, bound: InterfaceId) {
     match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => {
             let mut p = r.packet(frame, layers, InterfaceId::NONE);

@@ -442,7 +442,7 @@ fn put_tunnels(
             let (tunnel, mtu) = Tunnel::read(&item, id, carries);
             let at = if enabled { tunnels.add(tunnel) } else { None };
             let mac = match carries {
-                Carries::Ipip | Carries::Gre => MacAddr::default(),
+                Carries::Ipip | Carries::Gre | Carries::SixToFour => MacAddr::default(),
                 Carries::Eoip => match item.opt("mac-address").as_deref() {
                     Some(Value::Mac(mac)) => *mac,
                     _ => own_mac(ports, item.name()),

@@ -12,7 +12,7 @@ pub mod link;
 // `/interface vlan`: one VLAN of another interface.
 pub mod vlan;
 
-// `/interface ipip`, `gre` and `eoip`: packets and frames in IPv4 packets.
+// `/interface ipip`, `gre`, `6to4` and `eoip`: packets and frames in IPv4 packets.
 pub mod tunnel;
 
 // `/interface bonding`: several ports that are one.

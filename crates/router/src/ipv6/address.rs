@@ -4,11 +4,13 @@ use super::found::Found;
 use super::menu::ADDRESS;
 use super::pool::Want;
 use crate::interface::InterfaceId;
-use crate::program::{Kind, Program};
+use crate::interface::tunnel::six_to_four;
+use crate::program::{Interface, Kind, Program};
 use config::{ItemId, Read, Tree, Value};
 use std::net::Ipv6Addr;
 use wire::Ipv6Prefix;
 use wire::icmpv6::interface_id;
+use wire::layers::ETHERTYPE_IPV6;
 
 /// One of the router's own addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +52,14 @@ pub(crate) fn read(tree: &Tree, program: &Program, found: &Found) -> (Vec<Addres
     let links = program.interfaces.iter().filter(|interface| {
         let slave = interface.bridge.is_some() || interface.bond.is_some();
         let virtual_ = matches!(interface.kind, Kind::Vrrp { .. });
-        interface.enabled && !slave && !virtual_ && !program.is_point_to_point(interface.id)
+        interface.enabled && !slave && !virtual_
     });
-    let own = links.map(|interface| {
-        let address = 0xfe80 << 112 | u128::from(interface_id(interface.mac));
+    let own = links.filter_map(|interface| {
+        let address = 0xfe80 << 112 | u128::from(id_of(program, interface)?);
         let network = Ipv6Prefix::new(address, 64);
-        Address::made(address, network, interface.id)
+        // In a tunnel nobody is asked.
+        let no_dad = program.is_point_to_point(interface.id);
+        Some(Address { no_dad, ..Address::made(address, network, interface.id) })
     });
     // Of sessions, those that both ends have agreed upon.
     let sessions = program.sessions.list().iter().filter_map(|standing| {
@@ -72,6 +76,23 @@ pub(crate) fn read(tree: &Tree, program: &Program, found: &Found) -> (Vec<Addres
     let all =
         own.chain(sessions).chain(typed.filter_map(|item| one(item, program, found))).chain(given);
     all.partition(|own| !found.duplicates.contains(&(own.interface, own.address)))
+}
+
+/// What tells an interface from others on its link: its MAC address; in a tunnel its own IPv4 address, or
+/// if it has none for good the first port's MAC address (RFC 4291 §2.5.1, appendix A). `None` where
+/// there is no IPv6, or PPP agrees upon it.
+fn id_of(program: &Program, interface: &Interface) -> Option<u64> {
+    if !program.is_point_to_point(interface.id) {
+        return Some(interface_id(interface.mac));
+    }
+    let tunnel = program.packet_tunnel(interface.id)?;
+    if !tunnel.carries.takes(ETHERTYPE_IPV6) {
+        return None;
+    }
+    let is_port =
+        |other: &&Interface| other.id.is_some() && matches!(other.kind, Kind::Ethernet { .. });
+    let first = || program.interfaces.iter().find(is_port).map(|port| interface_id(port.mac));
+    six_to_four::interface_id(tunnel).or_else(first)
 }
 
 /// The enabled items that have their prefix of a pool.
@@ -97,7 +118,8 @@ pub(crate) fn one(item: Read, program: &Program, found: &Found) -> Option<Addres
         address = network.bits() | host;
     }
     if item.bool("eui-64") {
-        let id = interface_id(program.interface(interface).mac);
+        let on = program.interface(interface);
+        let id = id_of(program, on).unwrap_or_else(|| interface_id(on.mac));
         address = Ipv6Prefix::new(address, 64).bits() | u128::from(id);
     }
     let advertise = item.bool("advertise") && !Ipv6Prefix::LINK_LOCAL.contains(address);

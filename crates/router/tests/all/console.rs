@@ -24,6 +24,8 @@ add name=outer vlan-id=100 interface=lan use-service-tag=yes disabled=yes commen
 add name=i remote-address=10.0.2.9 local-address=10.0.2.254 keepalive=1m,3 dscp=46 mtu=1400
 /interface gre
 add remote-address=10.0.2.9 clamp-tcp-mss=no dont-fragment=inherit disabled=yes comment=g
+/interface 6to4
+add name=six remote-address=10.0.2.9 keepalive=5s,4 dscp=0 mtu=1280 clamp-tcp-mss=no dont-fragment=inherit
 /interface eoip
 add remote-address=10.0.2.9 tunnel-id=65535 mac-address=06:00:00:00:00:99 keepalive=0,0
 /interface vrrp
@@ -364,6 +366,7 @@ add name=bridged interface=ether2 vlan-id=9
 add remote-address=10.0.1.8 keepalive=0,0
 /interface gre
 add remote-address=10.0.1.8 keepalive=0,0
+/interface 6to4 add remote-address=10.0.1.8
 /interface eoip
 add remote-address=10.0.1.8 tunnel-id=1 keepalive=0,0
 /interface vrrp
@@ -371,8 +374,7 @@ add interface=apart priority=255
 add interface=apart vrid=2 interval=30s
 /interface bonding
 add slaves=ether5,ether6
-/interface absent
-add name=wlan1
+/interface absent add name=wlan1
 /interface pppoe-client add interface=ether7 user=bob password=x
 /interface pppoe-server server add interface=ether8
 /ppp secret add name=bob password=x local-address=10.9.1.1 remote-address=10.9.1.2

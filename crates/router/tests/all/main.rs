@@ -66,6 +66,7 @@ mod table_full;
 mod tools;
 mod traceroute;
 mod tunnels;
+mod tunnels_ipv6;
 mod versions;
 mod vlans;
 mod vrfs;

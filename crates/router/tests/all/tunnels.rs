@@ -14,7 +14,7 @@ pub(crate) struct Pair {
     /// What passed on the underlay, from the first or the second router, but for ARP.
     pub(crate) seen: Vec<(usize, Vec<u8>)>,
     /// Whether it loses everything.
-    cut: bool,
+    pub(crate) cut: bool,
 }
 
 /// Addresses of both: the underlay 192.168.0.n, the hosts' networks 10.0.n.0/24.
@@ -68,7 +68,7 @@ impl Pair {
         }
     }
 
-    fn wait(&mut self, seconds: u64) {
+    pub(crate) fn wait(&mut self, seconds: u64) {
         for _ in 0..seconds * 10 {
             for rig in &mut self.routers {
                 rig.now = rig.now + Duration::from_millis(100);
@@ -111,7 +111,7 @@ impl Pair {
         self.routers[n].router.program().names.find(name).expect("the interface")
     }
 
-    fn runs(&self, n: usize, name: &str) -> bool {
+    pub(crate) fn runs(&self, n: usize, name: &str) -> bool {
         self.routers[n].router.program().runs(self.id(n, name))
     }
 

@@ -219,7 +219,8 @@ fn tunnels() -> impl Strategy<Value = Vec<String>> {
         "/interface ipip add name=tunnel1 remote-address=10.0.2.1 keepalive=1s,3
          /ip address add address=172.16.6.254/24 interface=tunnel1",
         "/interface gre add name=tunnel2 remote-address=10.0.3.1 mtu=1500 keepalive=0s,0
-         /ip route add dst-address=172.16.6.0/24 gateway=tunnel2",
+         /ip route add dst-address=172.16.6.0/24 gateway=tunnel2
+         /ipv6 route add dst-address=2001:db8:ac10:6::/64 gateway=tunnel2",
         "/interface eoip add name=tunnel3 remote-address=10.0.2.1 tunnel-id=1 keepalive=0s,0
          /interface bridge port add bridge=bridge1 interface=tunnel3",
         "/interface eoip add name=tunnel4 remote-address=10.0.4.1 tunnel-id=1 dont-fragment=inherit \
@@ -230,6 +231,10 @@ fn tunnels() -> impl Strategy<Value = Vec<String>> {
         "/interface ipip add name=tunnel6 remote-address=10.0.2.1 local-address=10.0.2.254 \
          keepalive=0s,0 allow-fast-path=no clamp-tcp-mss=no
          /ip route add dst-address=172.16.6.0/24 gateway=tunnel6",
+        "/interface 6to4 add name=tunnel7 remote-address=10.0.2.1 keepalive=1s,3
+         /ipv6 route add dst-address=2001:db8:ac10::/61 gateway=tunnel7",
+        "/interface 6to4 add name=tunnel8 local-address=10.0.3.254
+         /ipv6 route add dst-address=2001:db8:ac10::/62 gateway=::10.0.3.1%tunnel8",
     ];
     let some = subsequence(TUNNELS, 1..4);
     let some = some.prop_map(|lines| lines.into_iter().map(String::from).collect());

@@ -227,7 +227,8 @@ fn kind() -> impl Strategy<Value = Kind> {
         4 => (1..3u16).prop_map(Kind::Ping),
         1 => (0..20u8, 0..3u8).prop_map(|(kind, code)| Kind::Icmp(kind, code)),
         1 => select(vec![47u8, 50, 132, 0, 255]).prop_map(Kind::Protocol),
-        5 => select(vec![Carries::Ipip, Carries::Gre, Carries::Eoip]).prop_map(Kind::Tunnelled),
+        5 => select(vec![Carries::Ipip, Carries::Gre, Carries::SixToFour, Carries::Eoip])
+            .prop_map(Kind::Tunnelled),
         4 => Just(Kind::ArpRequest),
         1 => Just(Kind::ArpReply),
         1 => Just(Kind::Gratuitous),

@@ -107,7 +107,9 @@ fn learn(
     mac: Option<MacAddr>,
     heard: Heard,
 ) {
+    // At a tunnel's other end, or a session's, nobody is looked for.
     let believed = icmp::is_host(address)
+        && !r.program.is_point_to_point(interface)
         && mac.is_none_or(|mac| !mac.is_multicast())
         && !r.program.v6.is_own(interface, address)
         && r.program.v6.is_neighbour(interface, address);
@@ -125,7 +127,9 @@ fn answer(r: &mut Router, now: Moment, interface: InterfaceId, target: Ipv6Addr,
         0 => (false, Ipv6Addr::from([0xff02, 0, 0, 0, 0, 0, 0, 1]).into()),
         to => (true, to),
     };
-    let mac = Some(r.program.interface(interface).mac);
+    // RFC 4213 §3.8: who asks in a tunnel whether we live is answered, without an address of the link.
+    let has_link = !r.program.is_point_to_point(interface);
+    let mac = Some(r.program.interface(interface).mac).filter(|_| has_link);
     // Of what it is not sure it convinces nobody (RFC 4429 §3.3).
     let override_ = !duplicate::is_tentative(r, interface, target.into());
     let message =
@@ -157,7 +161,7 @@ pub(super) fn redirect(r: &mut Router, now: Moment, p: &Packet, hop: Hop<u128>) 
     // A router is named by its address on the link; another one of it hosts would not believe.
     let near = hop.address == dst || Ipv6Prefix::LINK_LOCAL.contains(hop.address);
     let v6 = &r.program.v6;
-    if !near || !v6.is_neighbour(hop.interface, src) {
+    if !near || r.program.is_point_to_point(hop.interface) || !v6.is_neighbour(hop.interface, src) {
         return;
     }
     let Some(own) = address::source(&v6.addresses, hop.interface, ALL_NODES) else { return };

@@ -13,6 +13,12 @@ pub(crate) static IPIP: Facility =
 pub(crate) static GRE: Facility =
     Facility { check: |item, tree| check(tree, &menu::GRE, item), ..tunnel(&menu::GRE) };
 
+/// `/interface 6to4`.
+pub(crate) static SIX_TO_FOUR: Facility = Facility {
+    check: |item, tree| check(tree, &menu::SIX_TO_FOUR, item),
+    ..tunnel(&menu::SIX_TO_FOUR)
+};
+
 /// `/interface eoip`.
 pub(crate) static EOIP: Facility =
     Facility { check: |item, tree| check(tree, &menu::EOIP, item), ..tunnel(&menu::EOIP) };

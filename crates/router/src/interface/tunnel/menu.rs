@@ -1,5 +1,5 @@
-//! The property tables of `/interface ipip`, `/interface gre` and `/interface eoip`
-//! (`routeros/G-interfaces.md`, G.5), and what their items must not be.
+//! The property tables of `/interface ipip`, `/interface gre`, `/interface 6to4` and
+//! `/interface eoip` (`routeros/G-interfaces.md`, G.5), and what their items must not be.
 
 use super::{Carries, Keepalive};
 use crate::interface::menu::{ARP_MODE, ARP_TIMEOUT};
@@ -25,7 +25,33 @@ pub static GRE: Menu = Menu {
         RUNNING, NAME, MTU, ACTUAL_MTU, LOCAL, REMOTE, KEEPALIVE, DSCP, CLAMP, FRAGMENT, FAST,
         IPSEC,
     ],
-    help: "Tunnels that carry IPv4 packets behind a GRE header (RFC 2784).",
+    help: "Tunnels that carry IPv4 and IPv6 packets behind a GRE header (RFC 2784).",
+};
+
+/// `/interface 6to4`.
+pub static SIX_TO_FOUR: Menu = Menu {
+    path: "/interface 6to4",
+    kind: list("6to4-tunnel"),
+    properties: &[
+        RUNNING,
+        NAME,
+        Property { kind: Type::Or(&["auto"], &Type::Number(1280, 65535)), ..MTU },
+        ACTUAL_MTU,
+        LOCAL,
+        Property::new(
+            "remote-address",
+            Type::Address,
+            "The other end; 0.0.0.0 is whoever has the IPv4 address in 2002::/16 (RFC 3056).",
+        )
+        .default("0.0.0.0")
+        .column(),
+        KEEPALIVE.default("0s,0"),
+        DSCP,
+        CLAMP,
+        FRAGMENT,
+        IPSEC,
+    ],
+    help: "Tunnels that carry IPv6 packets in IPv4 packets (RFC 4213, RFC 3056).",
 };
 
 /// `/interface eoip`.
@@ -144,8 +170,12 @@ pub(super) fn read_keepalive(value: &Value) -> Option<Keepalive> {
 }
 
 /// The menus of tunnels, and what theirs carry.
-pub(crate) const MENUS: [(&Menu, Carries); 3] =
-    [(&IPIP, Carries::Ipip), (&GRE, Carries::Gre), (&EOIP, Carries::Eoip)];
+pub(crate) const MENUS: [(&Menu, Carries); 4] = [
+    (&IPIP, Carries::Ipip),
+    (&GRE, Carries::Gre),
+    (&SIX_TO_FOUR, Carries::SixToFour),
+    (&EOIP, Carries::Eoip),
+];
 
 /// What a tunnel that is added or changed must not be.
 ///
@@ -161,10 +191,11 @@ pub fn check(tree: &Tree, menu: &Menu, tunnel: &Item) -> Result<(), String> {
         (address(item, "local-address"), address(item, "remote-address"), id)
     };
     let (local, remote, id) = ends(tunnel);
-    if remote.is_unspecified() || remote.is_multicast() || remote.is_broadcast() {
+    let automatic = remote.is_unspecified() && menu.path == SIX_TO_FOUR.path;
+    if remote.is_unspecified() && !automatic || remote.is_multicast() || remote.is_broadcast() {
         return Err(format!("failure: remote-address {remote} is no host's"));
     }
-    if local == remote {
+    if local == remote && !automatic {
         return Err(format!("failure: the tunnel would lead to itself: both ends are {local}"));
     }
     let mut others = tree.items(menu.path).iter().filter(|other| other.id != tunnel.id);

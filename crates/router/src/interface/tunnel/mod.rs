@@ -1,16 +1,19 @@
-//! Tunnels over IPv4: IPIP, GRE and EoIP.
+//! Tunnels over IPv4: IPIP, GRE, 6to4 and EoIP.
 //!
 //! ```text
 //!            | IPv4 A ► B, protocol 4  |                        IPv4 packet |   ipip   20 bytes more
-//!            | IPv4 A ► B, protocol 47 | GRE 4 |                IPv4 packet |   gre    24
+//!            | IPv4 A ► B, protocol 47 | GRE 4 |        IPv4, IPv6 packet |   gre    24
+//!            | IPv4 A ► B, protocol 41 |                        IPv6 packet |   6to4   20
 //!            | IPv4 A ► B, protocol 47 | GRE 8 | Ethernet frame             |   eoip   28, and its 14
 //!
 //! link_out ─► [encapsulate] ─► LOCAL OUT … port       port … LOCAL IN ─► [decapsulate] ─► link_in
 //! ```
 //!
 //! A tunnel stands on a route, not on an interface: it runs while one leads to the other end, and
-//! while its keepalive is answered. IPIP and GRE lead to one neighbour, whom nobody
-//! asks by ARP; EoIP is a piece of Ethernet, may be a port of a bridge and have VLANs.
+//! while its keepalive is answered. IPIP, GRE and 6to4 lead to one neighbour, whom nobody
+//! asks by ARP; EoIP is a piece of Ethernet, may be a port of a bridge and have VLANs. A 6to4 tunnel
+//! without `remote-address` leads to whoever has the IPv4 address in an IPv6 one (`six_to_four`): it
+//! runs while its own end is there.
 //!
 //! How deep tunnels lie in each other is bounded (`MOST` in `flow::tunnel`), and one that leads to
 //! itself is named in the log, its packets counted as `tunnel-loop`. Missing:
@@ -22,6 +25,8 @@ pub(crate) mod facilities;
 pub(crate) mod life;
 // The menus.
 pub mod menu;
+// IPv6 in IPv4: whose an IPv6 address is, and what may come out.
+pub(crate) mod six_to_four;
 
 use super::InterfaceId;
 use config::{Read, Value};
@@ -29,6 +34,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 use wire::gre::Gre;
 use wire::ipv4::protocol;
+use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6};
 
 /// A tunnel's place in [`Tunnels`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +45,10 @@ pub struct TunnelAt(pub u16);
 pub enum Carries {
     /// IPv4 in IPv4.
     Ipip,
-    /// IPv4 behind GRE.
+    /// IPv4 and IPv6 behind GRE.
     Gre,
+    /// IPv6 in IPv4.
+    SixToFour,
     /// Ethernet frames behind MikroTik's GRE.
     Eoip,
 }
@@ -50,6 +58,7 @@ impl Carries {
     pub(crate) fn protocol(self) -> u8 {
         match self {
             Carries::Ipip => protocol::IPIP,
+            Carries::SixToFour => protocol::IPV6,
             Carries::Gre | Carries::Eoip => protocol::GRE,
         }
     }
@@ -57,7 +66,7 @@ impl Carries {
     /// Bytes of header in front of what is carried.
     pub(crate) fn overhead(self) -> usize {
         match self {
-            Carries::Ipip => 20,
+            Carries::Ipip | Carries::SixToFour => 20,
             Carries::Gre => 24,
             Carries::Eoip => 28,
         }
@@ -66,9 +75,19 @@ impl Carries {
     /// What is left of 1,500 bytes for the IP packet inside.
     fn mtu(self) -> u16 {
         match self {
-            Carries::Ipip => 1480,
+            Carries::Ipip | Carries::SixToFour => 1480,
             Carries::Gre => 1476,
             Carries::Eoip => 1458,
+        }
+    }
+
+    /// Whether packets of this EtherType go in; of frames, any.
+    pub(crate) fn takes(self, ether_type: u16) -> bool {
+        match self {
+            Carries::Ipip => ether_type == ETHERTYPE_IPV4,
+            Carries::Gre => matches!(ether_type, ETHERTYPE_IPV4 | ETHERTYPE_IPV6),
+            Carries::SixToFour => ether_type == ETHERTYPE_IPV6,
+            Carries::Eoip => true,
         }
     }
 
@@ -77,6 +96,7 @@ impl Carries {
         match self {
             Carries::Ipip => "ipip-tunnel",
             Carries::Gre => "gre-tunnel",
+            Carries::SixToFour => "6to4-tunnel",
             Carries::Eoip => "eoip",
         }
     }
@@ -100,7 +120,7 @@ pub struct Tunnel {
     pub carries: Carries,
     /// The router's own end; 0 if any is right.
     pub local: u32,
-    /// The other end.
+    /// The other end; 0 if each packet says which.
     pub remote: u32,
     /// `tunnel-id`.
     pub id: u16,
@@ -137,9 +157,18 @@ impl Tunnel {
             inherits_df: item.text("dont-fragment") == "inherit",
             clamps_mss: item.bool("clamp-tcp-mss"),
             keepalive: menu::read_keepalive(&item.value("keepalive")),
-            allows_fast_path: item.bool("allow-fast-path"),
+            // RouterOS has no such property of 6to4.
+            allows_fast_path: carries != Carries::SixToFour && item.bool("allow-fast-path"),
         };
+        // Of many other ends none can be asked.
+        let keepalive = tunnel.keepalive.filter(|_| !tunnel.is_automatic());
+        let tunnel = Tunnel { keepalive, ..tunnel };
         (tunnel, number("mtu").map_or(carries.mtu(), |mtu| mtu as u16))
+    }
+
+    /// Whether it leads to whoever has the IPv4 address in an IPv6 one.
+    pub(crate) fn is_automatic(&self) -> bool {
+        self.remote == 0
     }
 }
 
@@ -176,17 +205,23 @@ impl Tunnels {
     }
 
     /// The tunnel that a packet from `src` to `dst` came by: of this protocol, and with this header
-    /// in its payload.
-    pub(crate) fn find(&self, src: u32, dst: u32, gre: Option<Gre>) -> Option<TunnelAt> {
+    /// in its payload. One that leads to `src` alone goes before one that leads to everybody.
+    pub(crate) fn find(
+        &self,
+        (src, dst): (u32, u32),
+        outer: u8,
+        gre: Option<Gre>,
+    ) -> Option<TunnelAt> {
         let (carries, id) = match gre {
+            None if outer == protocol::IPV6 => (Carries::SixToFour, 0),
             None => (Carries::Ipip, 0),
             // Of tunnels with a key there are none.
             Some(Gre::Packet { key, .. }) => key.is_none().then_some((Carries::Gre, 0))?,
             Some(Gre::Eoip { id, .. }) => (Carries::Eoip, id),
         };
-        let places = self.by_ends.get(&(carries, src, id))?;
         let here =
             |at: &&TunnelAt| matches!(self.get(**at).local, 0) || self.get(**at).local == dst;
-        places.iter().find(here).copied()
+        let to = |remote| self.by_ends.get(&(carries, remote, id))?.iter().find(here).copied();
+        to(src).or_else(|| to(0))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::menu::{DEFAULT, ND, PREFIX, bounds};
 use crate::interface::InterfaceId;
+use crate::interface::tunnel::Tunnel;
 use crate::ipv6::ALL_ROUTERS;
 use crate::program::Program;
 use config::{Read, Tree, Value};
@@ -84,6 +85,11 @@ impl Settings {
 
 fn link(tree: &Tree, program: &Program, interface: InterfaceId) -> Option<Link> {
     let v6 = &program.v6;
+    // A tunnel is quiet: there is one other end, or anybody, and no link that has hosts.
+    let tunnel = program.packet_tunnel(interface);
+    if tunnel.is_some_and(Tunnel::is_automatic) {
+        return None;
+    }
     let all = v6.addresses.iter().chain(v6.duplicates.iter());
     let own: Vec<_> = all.filter(|own| own.interface == interface).collect();
     let prefixes = prefixes(tree, program, interface);
@@ -102,7 +108,7 @@ fn link(tree: &Tree, program: &Program, interface: InterfaceId) -> Option<Link> 
     let item = match typed {
         // Whoever typed an item for the interface wants it told, whether there is a network or not.
         Some(item) => Some(item).filter(|_| has_wide || !prefixes.is_empty()),
-        None => for_all(),
+        None => for_all().filter(|_| tunnel.is_none()),
     };
     let advertises = item.map(|item| advertised(&item, prefixes));
     let accepts = v6.settings.accepts_advertisements && advertises.is_none();
@@ -113,13 +119,17 @@ fn link(tree: &Tree, program: &Program, interface: InterfaceId) -> Option<Link> 
     if !is_used && advertises.is_none() && !accepts {
         return None;
     }
-    let mut groups = vec![ALL_ROUTERS];
-    let used = v6.addresses.iter().filter(|own| own.interface == interface);
+    let mut groups = Vec::new();
+    if tunnel.is_none() {
+        groups.push(ALL_ROUTERS);
+    }
+    let used = v6.addresses.iter().filter(|own| own.interface == interface && tunnel.is_none());
     groups.extend(used.map(|own| u128::from(solicited_node(own.address.into()))));
     groups.extend(server.map(|_| u128::from(wire::dhcp6::SERVERS)));
     groups.sort_unstable();
     groups.dedup();
-    let own = own.into_iter().map(|own| Own { address: own.address, probes: !own.no_dad });
+    let asks = tunnel.is_none();
+    let own = own.into_iter().map(|own| Own { address: own.address, probes: asks && !own.no_dad });
     Some(Link { interface, own: own.collect(), groups, advertises, accepts })
 }
 

@@ -1,5 +1,6 @@
 //! What lies in tunnels: put around packets, and taken off again.
 
+use super::six;
 use router::interface::tunnel::Carries;
 use wire::gre::{self, Gre};
 use wire::layers::{Layers, protocol};
@@ -7,7 +8,7 @@ use wire::layers::{Layers, protocol};
 /// Where the other end of such a tunnel is: behind which port, and which host there.
 pub(super) fn other_end(carries: Carries, n: usize) -> (usize, u8) {
     match carries {
-        Carries::Ipip => (2, 1),
+        Carries::Ipip | Carries::SixToFour => (2, 1),
         Carries::Gre => (3, 1),
         Carries::Eoip if n.is_multiple_of(2) => (2, 1),
         Carries::Eoip => (4, 1),
@@ -18,6 +19,7 @@ pub(super) fn other_end(carries: Carries, n: usize) -> (usize, u8) {
 pub(super) fn wrap(carries: Carries, inner: &[u8]) -> (u8, Vec<u8>) {
     match carries {
         Carries::Ipip => (protocol::IPIP, inner[14..].to_vec()),
+        Carries::SixToFour => (protocol::IPV6, six::of(inner.to_vec())[14..].to_vec()),
         Carries::Gre => (protocol::GRE, [&gre::header(0x0800), &inner[14..]].concat()),
         Carries::Eoip => {
             let header = gre::eoip(1, inner.len() as u16);
