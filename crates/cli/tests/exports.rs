@@ -24,6 +24,7 @@ const LINES: &[&str] = &[
     "/interface bonding add slaves=ether4 mode=802.3ad transmit-hash-policy=layer-2-and-3",
     "/interface ipip add name=i1 remote-address=10.0.1.9",
     "/interface gre add name=g1 remote-address=10.0.1.9 keepalive=0s,0",
+    "/interface 6to4 add name=s1 local-address=10.0.1.254",
     "/interface eoip add name=e1 remote-address=10.0.1.9 tunnel-id=7 mac-address=06:00:00:00:00:99",
     "/interface vrrp add name=v1 interface=ether1 vrid=9 priority=200",
     "/interface absent add name=wlan1\n/ip route vrf add routing-mark=red interfaces=wlan1\n/ip vrf add name=green\n\

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 /// The menus of RouterOS v6 that are not here, with what for; from the source documents and the
 /// public manuals.
 const MISSING: &[(&str, &str)] = &[
-    ("/interface 6to4", "tunnels of IPv6 in IPv4"),
     ("/interface ethernet switch", "switch chips"),
     ("/interface pptp-client, /interface pptp-server", "PPP in GRE, agreed upon by TCP"),
     ("/ip hotspot", "hotspot"),

@@ -26,6 +26,13 @@ fn packets_behind_gre() {
 }
 
 #[test]
+fn ipv6_in_ipv4() {
+    if can_have_machines() {
+        check("6to4.yaml");
+    }
+}
+
+#[test]
 fn links_that_are_one() {
     if can_have_machines() {
         check("bonding.yaml");

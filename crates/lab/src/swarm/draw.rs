@@ -128,7 +128,7 @@ impl Drawing {
                     self.line(at, format!("{add}={own}/30 interface={interface}"));
                 }
             }
-            // What is inside IPIP, GRE and PPPoE is IPv4.
+            // What is inside IPIP is IPv4, and inside GRE and PPPoE here.
             let v6 = (self.v6 && !matches!(make, 7 | 8 | 10)).then(|| {
                 let ends = [1, 2].map(|n| format!("fd00:200:{number}::{n}"));
                 for ((on, interface), end) in [(parent, &down), (at, &interface)].iter().zip(&ends)

@@ -8,7 +8,7 @@ use std::time::Duration;
 const LIST: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false };
 const TIME: Type = Type::Or(&["unspecified"], &Type::Time);
 const LIFETIME: Type = Type::Or(&["infinity"], &Type::Time);
-const NO_6TO4: &str = "there is no 6to4";
+const NO_6TO4: &str = "a network that follows from a 6to4 tunnel's address is not built";
 const NO_64: &str = "there is no NAT64";
 
 /// `/ipv6 nd`.
