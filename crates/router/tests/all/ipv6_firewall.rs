@@ -502,8 +502,8 @@ fn matchers_by_address() {
 #[test]
 fn routing_marks_choose_a_table() {
     let script = "/ipv6 route
-add dst-address=2001:db8:9::/48 gateway=2001:db8:2::b
-add dst-address=2001:db8:9::/48 gateway=2001:db8:1::a routing-table=other
+add dst-address=2001:db8:a::/48 gateway=2001:db8:2::b
+add dst-address=2001:db8:a::/48 gateway=2001:db8:1::a routing-table=other
 add dst-address=::/0 type=blackhole routing-table=none-such
 /ipv6 firewall mangle
 add chain=prerouting protocol=udp dst-port=7 action=mark-routing new-routing-mark=other
@@ -511,7 +511,7 @@ add chain=prerouting protocol=udp dst-port=8 action=mark-routing new-routing-mar
 add chain=prerouting protocol=udp dst-port=9 action=mark-routing new-routing-mark=empty
 /ipv6 firewall filter
 add chain=forward routing-mark=other action=passthrough";
-    let (far, next) = ("2001:db8:9::1", "2001:db8:2::b");
+    let (far, next) = ("2001:db8:a::1", "2001:db8:2::b");
     for reference in [false, true] {
         let mut rig = rig(script);
         rig.router.set_reference(reference);
@@ -526,12 +526,17 @@ add chain=forward routing-mark=other action=passthrough";
             for again in 0..3 {
                 let out = rig.pass(1, &sent.build());
                 let ports: Vec<usize> = out.iter().map(|(port, _)| *port).collect();
-                assert!(ports.iter().eq(&port), "{what}, {again}: {ports:?} {:?}", discards(&rig));
+                assert!(
+                    ports.iter().eq(&port),
+                    "{what}, {again}: {ports:?} {:?} {:?}",
+                    discards(&rig),
+                    rig.router.frames()
+                );
             }
         }
         assert_eq!(counted(&mut rig, FILTER), [6], "3 marked, 3 not in the table");
         let shown = rig.run("/ipv6 route print where routing-table=other");
-        assert!(shown.contains("2001:db8:9::/48"), "{shown}");
+        assert!(shown.contains("2001:db8:a::/48"), "{shown}");
         rig.run("/ipv6 route remove [find routing-table=other]");
         assert_eq!(rig.pass(1, &udp(far, 7).build())[0].0, 2, "main again");
     }
