@@ -11,7 +11,7 @@
 
 use super::Limit;
 use super::leaf::{Leaf, QueueId, QueueLeafId};
-use super::tree::Settings;
+use super::settings::Settings;
 use crate::book::{Book, Fresh};
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -14,7 +14,7 @@
 //! Missing: **kinds on interfaces that are no ports**, which have `no-queue`.
 
 use super::leaf::QueueLeafId;
-use super::tree::Settings;
+use super::settings::Settings;
 use super::types::{DEFAULT_INTERFACE_KIND, KINDS, Types};
 use super::{Limit, QueueId};
 use crate::book::Book;

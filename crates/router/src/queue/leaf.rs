@@ -30,7 +30,8 @@ use super::discipline::Next;
 use super::limits::Limits;
 use super::nodes::{Label, Marks, NONE, Node, Nodes, Ring};
 use super::path::Path;
-use super::tree::{CLASS, Forest, Settings};
+use super::settings::Settings;
+use super::tree::{CLASS, Forest};
 use super::wheel::Wheel;
 use wire::Moment;
 

@@ -5,7 +5,7 @@
 use super::bucket::Limit;
 use super::burst::BurstLimit;
 use super::discipline::Kind;
-use super::tree::Settings;
+use super::settings::Settings;
 use super::types::{DEFAULT_KIND, KINDS, Types};
 use crate::firewall::mark::{Mark, MarkNames};
 use crate::firewall::matcher::hours;

@@ -39,6 +39,8 @@ pub mod menu;
 mod nodes;
 // The classes that a packet passes, one after the other.
 pub mod path;
+// What is configured for a class.
+mod settings;
 // `/queue simple`, compiled: which packet belongs to which leaf.
 pub mod simple;
 // HTB: parents, limit-at, priorities, borrowing.
@@ -57,7 +59,7 @@ pub use discipline::Kind;
 pub use leaf::{Decision, Direction, LeafStats, QueueId, QueueLeafId, Queues};
 pub use nodes::{Label, Marks};
 pub use path::Path;
+pub use settings::Settings;
 pub use simple::Simple;
-pub use tree::Settings;
 pub use trees::Trees;
 pub use types::Types;

@@ -13,7 +13,8 @@
 use super::change::changed;
 use super::leaf::{QueueId, QueueLeafId};
 use super::menu::{MARKS, OWN, Said, bucket_size, marks_of};
-use super::tree::{LEVELS, Settings};
+use super::settings::Settings;
+use super::tree::LEVELS;
 use super::types::{KINDS, Types};
 use crate::book::Book;
 use crate::firewall::mark::{Mark, MarkNames};

@@ -48,19 +48,30 @@ fn shares_are_those_of_what_works_and_add_up() {
     }
     let udp = craft::udp(ip(10, 0, 1, 1), 1000, ip(10, 0, 2, 1), 7);
     let frame = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..udp }.build();
-    let (records, text) = profile(&mut rig, "cpu=all duration=5s", |rig| {
-        for _ in 0..2000 {
-            assert_eq!(rig.pass(1, &frame).len(), 1);
-        }
-    });
     let tenths = |record: &Record| {
         let usage = record.get("usage").unwrap().to_string();
         usage.trim_end_matches('%').replace('.', "").parse::<u64>().unwrap()
     };
-    assert_eq!(records.iter().map(tenths).sum::<u64>(), 1000, "{text}");
-    for facility in ["ethernet", "networking", "firewall", "queuing", "idle"] {
-        let row = records.iter().find(|row| row.get("name").unwrap().to_string() == facility);
-        assert!(row.is_some_and(|row| tenths(row) > 0), "{facility}\n{text}");
+    let lacks = |records: &[Record]| {
+        ["ethernet", "networking", "firewall", "queuing", "idle"].into_iter().find(|facility| {
+            let row = records.iter().find(|row| row.get("name").unwrap().to_string() == *facility);
+            row.is_none_or(|row| tenths(row) == 0)
+        })
+    };
+    // Where the machine does something else meanwhile, that takes all the time: once more then.
+    let mut text = String::new();
+    for again in 0..5 {
+        let records;
+        (records, text) = profile(&mut rig, "cpu=all duration=5s", |rig| {
+            for _ in 0..2000 {
+                assert_eq!(rig.pass(1, &frame).len(), 1);
+            }
+        });
+        assert_eq!(records.iter().map(tenths).sum::<u64>(), 1000, "{text}");
+        match lacks(&records) {
+            None => break,
+            Some(facility) => assert!(again < 4, "{facility}\n{text}"),
+        }
     }
     assert!(!text.contains("bridging"), "{text}");
     let lines: Vec<&str> = text.lines().collect();

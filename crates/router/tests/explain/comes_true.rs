@@ -107,7 +107,9 @@ fn foretold(rig: &mut Rig, port: usize, frame: &[u8]) -> Result<Vec<(usize, Vec<
         let times = discards(rig)[at] - was[at];
         let told = said.discards.iter().filter(|&&other| other == why).count() as u64;
         // The oldest of those that wait gives way: another packet's fate, of which nothing is said.
-        let is_another = why == Discard::NeighbourQueueFull && (told, times) == (0, 1);
+        // So does whom a kind of queue drops for it, or for having waited too long.
+        let is_another = why == Discard::NeighbourQueueFull && (told, times) == (0, 1)
+            || why == Discard::QueueFull && told < times;
         if told != times && !is_another {
             return Err(format!("said {told} × {why}, counted {times}"));
         }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::book::Fresh;
-use crate::queue::{Change, Decision, Label, QueueId, Queues};
+
+use crate::queue::{BurstLimit, Change, Decision, Label, QueueId, Queues};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
