@@ -109,6 +109,10 @@ pub(super) const QUEUES: &[&str] = &[
     "/queue tree add parent=global packet-mark=p1 max-limit=500k queue=default",
     "/queue tree add parent=ether1 max-limit=10M queue=pcq-download-default",
     "/queue tree add parent=ether1 packet-mark=p2,no-mark max-limit=1M bucket-size=0.01",
+    "/queue type add name=fair kind=fq-codel;\
+     /queue simple add target=10.1.3.0/24 max-limit=3M/3M queue=fair/fair",
+    "/queue type add name=whole kind=cake cake-bandwidth=8M cake-overhead-scheme=ethernet \
+     cake-ack-filter=filter;/queue tree add parent=ether1 queue=whole",
 ];
 
 pub(super) const BRIDGES: &[&str] = &[
@@ -186,6 +190,12 @@ pub(super) const FILTER6: &[&str] = &[
     "/ipv6 firewall filter add chain=forward protocol=udp dst-address=2001:db8:3::/48 action=reject",
     "/ipv6 firewall filter add chain=forward limit=50,5:packet action=passthrough",
     "/ipv6 firewall filter add chain=output action=passthrough",
+    "/ipv6 firewall filter add chain=forward connection-limit=20,64 action=passthrough",
+    "/ipv6 firewall filter add chain=forward dst-limit=10/1s,5,dst-address action=passthrough",
+    "/ipv6 firewall filter add chain=forward src-address-type=!unicast action=drop",
+    "/ipv6 firewall mangle add chain=prerouting action=mark-routing new-routing-mark=second6 \
+     per-connection-classifier=both-addresses-and-ports:2/0 passthrough=no",
+    "/ipv6 route add dst-address=2001:db8:a::/48 type=blackhole routing-table=second6",
     "/ipv6 firewall address-list add list=bad address=2001:db8:2::/64",
     "/ipv6 route add dst-address=2001:db8:a::/48 type=unreachable",
     "/ipv6 route add dst-address=2001:db8:b::/48 type=blackhole",
