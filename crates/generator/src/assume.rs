@@ -8,16 +8,19 @@
 //!           hop to ip-dst
 //! ```
 //!
+//! Where the first IP header is of IPv6 these are ipv6-gateway, ipv6-src and ipv6-dst, and neighbours are
+//! asked by neighbour discovery.
+//!
 //! Assumed when a template is added or set, and not again until it is set, be it with nothing new
 //! (`set 0`): a set item is another one in the tree, even with the same values. Only a neighbour
 //! that does not answer is asked again and again.
 
 use super::catalogue::{Catalogue, Headers, Template};
-use super::stack::{Found, Header};
+use super::stack::{Field, Field6, Found, Header};
 use super::surroundings::Surroundings;
 use config::{Item, ItemId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::{MacAddr, Moment};
@@ -31,7 +34,7 @@ pub(super) struct Assumed {
     /// What is not known (yet), in a few words.
     pub(super) lacks: Option<String>,
     /// The neighbour that was asked and has not answered.
-    asked: Option<(usize, Ipv4Addr)>,
+    asked: Option<(usize, IpAddr)>,
     /// The template as it was then.
     item: Arc<Item>,
 }
@@ -123,16 +126,10 @@ fn assume(
     let Headers::Stack(headers) = &template.headers else {
         return Assumed { port, ..Assumed::nothing(template) };
     };
-    let first_ip = headers.iter().find_map(|header| match header {
-        Header::Ip(ip) => Some(ip),
-        _ => None,
-    });
-    let address = |field: &super::stack::Field| Ipv4Addr::from(field.first as u32);
-    let src = first_ip.and_then(|ip| ip.src.as_ref().map(address));
-    let dst = first_ip.and_then(|ip| ip.dst.as_ref().map(address));
+    let (src, dst) = ends(headers);
     let gateway = template.gateway;
 
-    let by_route = |to: Option<Ipv4Addr>| to.and_then(|to| host.route(to));
+    let by_route = |to: Option<IpAddr>| to.and_then(|to| host.route(to));
     let way = gateway.map_or_else(|| by_route(dst), |gateway| by_route(Some(gateway)));
     let owner = src.filter(|_| gateway.is_none()).and_then(|src| host.owner(src));
     let port = port.or(owner).or(way.map(|(port, _)| port));
@@ -155,8 +152,15 @@ fn assume(
         assumed.lacks = Some("neither mac-dst nor ip-gateway nor ip-dst".to_string());
         return assumed;
     };
-    if neighbour.is_multicast() || neighbour.is_broadcast() {
-        assumed.found.mac_dst = MacAddr::BROADCAST;
+    let group = match neighbour {
+        IpAddr::V4(address) if address.is_multicast() || address.is_broadcast() => {
+            Some(MacAddr::BROADCAST)
+        }
+        IpAddr::V6(address) if address.is_multicast() => Some(wire::icmpv6::group_mac(address)),
+        _ => None,
+    };
+    if let Some(mac) = group {
+        assumed.found.mac_dst = mac;
         return assumed;
     }
     match host.resolve(now, port, neighbour) {
@@ -164,8 +168,21 @@ fn assume(
         None => {
             let interface = catalogue.interfaces.get(port).map_or("", |i| i.name.as_str());
             assumed.asked = Some((port, neighbour));
-            assumed.lacks = Some(format!("no ARP reply of {neighbour} on {interface}"));
+            let answer = if neighbour.is_ipv4() { "ARP reply" } else { "advertisement" };
+            assumed.lacks = Some(format!("no {answer} of {neighbour} on {interface}"));
         }
     }
     assumed
+}
+
+/// Source and destination of the first IP header, as far as they are given.
+fn ends(headers: &[Header]) -> (Option<IpAddr>, Option<IpAddr>) {
+    let v4 = |field: &Field| IpAddr::from(Ipv4Addr::from(field.first as u32));
+    let v6 = |field: &Field6| IpAddr::from(Ipv6Addr::from(field.first));
+    let of = |header: &Header| match header {
+        Header::Ip(ip) => Some((ip.src.as_ref().map(v4), ip.dst.as_ref().map(v4))),
+        Header::Ip6(ip) => Some((ip.src.as_ref().map(v6), ip.dst.as_ref().map(v6))),
+        _ => None,
+    };
+    headers.iter().find_map(of).unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use super::stack::{self, Found, Header};
 use super::surroundings::Interface;
 use config::{Item, ItemId, Read, Tree, Value};
 use measure::frame::{FramePlan, Lengths};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::FrameLen;
@@ -57,7 +57,7 @@ pub(super) struct Template {
     pub(super) name: String,
     /// The interface it names, directly or by a port.
     pub(super) interface: Option<String>,
-    pub(super) gateway: Option<Ipv4Addr>,
+    pub(super) gateway: Option<IpAddr>,
     pub(super) headers: Headers,
     payload: Payload,
 }
@@ -142,8 +142,13 @@ impl Template {
     fn packet(typed: &Arc<Item>, ports: &[PortItem]) -> Option<Template> {
         let item = template::PACKET.read(typed);
         let own = Some(item.text("interface")).filter(|name| !name.is_empty());
-        let gateway = match item.opt("ip-gateway").as_deref() {
-            Some(Value::Address(address)) => Some(*address),
+        let names = item.list("header-stack");
+        let names = names.iter().map(ToString::to_string);
+        let first = names.into_iter().find(|name| matches!(name.as_str(), "ip" | "ipv6"));
+        let property = if first.as_deref() == Some("ipv6") { "ipv6-gateway" } else { "ip-gateway" };
+        let gateway = match item.opt(property).as_deref() {
+            Some(&Value::Address(address)) => Some(address.into()),
+            Some(&Value::Address6(address)) => Some(address.into()),
             _ => None,
         };
         Some(Template {

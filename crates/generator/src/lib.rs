@@ -17,7 +17,7 @@
 //! What it sends is seen by nobody but the wire: no sniffer, torch or firewall of its own box.
 //! Read `test.rs` first, then `stack.rs`; the tables of its menus are in [`menu`].
 //!
-//! Never knows the box beyond [`Surroundings`]. Missing: **IPv6 headers**, **several cores**,
+//! Never knows the box beyond [`Surroundings`]. Missing: **several cores**,
 //! **several templates for one stream**, **jumbo frames** (1,920 bytes are the most).
 
 // The tables of its menus.

@@ -78,6 +78,7 @@ impl Payload {
 pub(super) struct Raw {
     pub(super) header: Vec<u8>,
     ipv4: Vec<usize>,
+    ipv6: Vec<usize>,
     transport: Option<(usize, Transport)>,
 }
 
@@ -89,11 +90,15 @@ impl Raw {
             Some(Value::Number(offset)) => Some(*offset as usize),
             _ => None,
         };
-        let offsets = item.list("ip-header-offset");
-        let ipv4 = offsets.iter().filter_map(|offset| match offset {
-            Value::Number(offset) => Some(*offset as usize),
-            _ => None,
-        });
+        let offsets = |name: &str| {
+            let list = item.list(name);
+            let number = |offset: &Value| match offset {
+                Value::Number(offset) => Some(*offset as usize),
+                _ => None,
+            };
+            list.iter().filter_map(number).collect::<Vec<usize>>()
+        };
+        let (ipv4, ipv6) = (offsets("ip-header-offset"), offsets("ipv6-header-offset"));
         let udp_kind =
             if item.bool("udp-compute-checksum") { Transport::UdpChecksum } else { Transport::Udp };
         let udp = offset("udp-header-offset").map(|at| (at, udp_kind));
@@ -102,11 +107,11 @@ impl Raw {
             return Err("failure: udp-header-offset or tcp-header-offset, not both".to_string());
         }
         let header = bytes(&item.text("header"));
-        Ok(Raw { header, ipv4: ipv4.collect(), transport: udp.or(tcp) })
+        Ok(Raw { header, ipv4, ipv6, transport: udp.or(tcp) })
     }
 
     pub(super) fn plan(&self, payload: &Payload, lengths: Lengths) -> FramePlan {
-        let Raw { header, ipv4, transport } = self.clone();
-        FramePlan { header, ipv4, transport, ..payload.plan(lengths) }
+        let Raw { header, ipv4, ipv6, transport } = self.clone();
+        FramePlan { header, ipv4, ipv6, transport, ..payload.plan(lengths) }
     }
 }

@@ -16,6 +16,7 @@ use config::{Call, Value};
 use measure::frame::Lengths;
 use measure::template::FRAME_LENGTHS;
 use port::slab::MAX_FRAME;
+use std::net::IpAddr;
 use wire::{FrameLen, PacketRate};
 
 /// RouterOS's most.
@@ -182,6 +183,8 @@ impl Generator {
 fn lacks(template: &Template, assumed: &Assumed) -> Option<String> {
     let Headers::Stack(headers) = &template.headers else { return None };
     let unknown = |field: &Option<Field>, known: bool| field.is_none() && !known;
+    let is =
+        |found: Option<IpAddr>, family: fn(&IpAddr) -> bool| found.is_some_and(|ip| family(&ip));
     headers.iter().find_map(|header| match header {
         Header::Mac { dst, .. } if unknown(dst, assumed.found.mac_dst != Default::default()) => {
             Some(assumed.lacks.clone().unwrap_or_else(|| {
@@ -189,11 +192,17 @@ fn lacks(template: &Template, assumed: &Assumed) -> Option<String> {
                     .to_string()
             }))
         }
-        Header::Ip(ip) if unknown(&ip.src, assumed.found.ip_src.is_some()) => {
+        Header::Ip(ip) if ip.src.is_none() && !is(assumed.found.ip_src, IpAddr::is_ipv4) => {
             Some("no ip-src, and no address on its port to assume".to_string())
         }
-        Header::Ip(ip) if unknown(&ip.dst, assumed.found.ip_dst.is_some()) => {
+        Header::Ip(ip) if ip.dst.is_none() && !is(assumed.found.ip_dst, IpAddr::is_ipv4) => {
             Some("no ip-dst".to_string())
+        }
+        Header::Ip6(ip) if ip.src.is_none() && !is(assumed.found.ip_src, IpAddr::is_ipv6) => {
+            Some("no ipv6-src, and no address on its port to assume".to_string())
+        }
+        Header::Ip6(ip) if ip.dst.is_none() && !is(assumed.found.ip_dst, IpAddr::is_ipv6) => {
+            Some("no ipv6-dst".to_string())
         }
         _ => None,
     })

@@ -3,17 +3,19 @@
 //! ```text
 //! header-stack=mac,vlan,ip,udp  ─ read ─►  [Header; 4]  ─ plan(assumed) ─►  FramePlan
 //!   ip-dst=1.1.1.1,2.2.2.2  (one value per occurrence, a single one for all)
+//!
+//! header-stack=mac,ipv6,udp  ipv6-dst=2001:db8:2::/64
 //! ```
 //!
 //! What a header does not say follows from the next one (protocols), has a fixed value (TTL 64,
 //! ports 100 and 200), or comes from the box ([`assume`](super::assume)).
 
-use super::menu::template::{ETHERTYPES, FLAGS, IP_PROTOCOLS, bytes};
+use super::menu::template::{ETHERTYPES, FLAGS, IP_PROTOCOLS, NEXT_HEADERS, bytes};
 use super::payload::Payload;
 use config::{Read, Value};
 use measure::frame::{FramePlan, Lengths, Transport, Varying};
 use measure::vary::{Pick, Values};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use wire::MacAddr;
 
 /// One header of a stack. `None`: to be assumed.
@@ -22,6 +24,7 @@ pub(super) enum Header {
     Mac { src: Option<Field>, dst: Option<Field>, protocol: Option<u16> },
     Vlan { id: u16, priority: u16, protocol: Option<u16> },
     Ip(Ip),
+    Ip6(Ip6),
     Udp { src: Field, dst: Field, checksum: Option<u16> },
     Tcp(Tcp),
     Raw(Vec<u8>),
@@ -36,6 +39,44 @@ pub(super) struct Ip {
     frag_off: u16,
     ttl: u8,
     protocol: Option<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ip6 {
+    pub(super) src: Option<Field6>,
+    pub(super) dst: Option<Field6>,
+    traffic_class: u8,
+    flow_label: u32,
+    hop_limit: u8,
+    next_header: Option<u8>,
+}
+
+/// An address of IPv6: the first, and the last if there are several, which differ in their lower halves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Field6 {
+    pub(super) first: u128,
+    last: u128,
+}
+
+impl Field6 {
+    fn still(address: u128) -> Field6 {
+        Field6 { first: address, last: address }
+    }
+
+    fn read(value: &Value) -> Result<Field6, String> {
+        match *value {
+            Value::Address6(address) => Ok(Field6::still(address.into())),
+            Value::Cidr6(address, 128) => Ok(Field6::still(address.into())),
+            Value::Cidr6(address, len @ 64..) => {
+                let hosts = u128::MAX.checked_shr(len.into()).unwrap_or(0);
+                let first = u128::from(address) & !hosts;
+                Ok(Field6 { first, last: first | hosts })
+            }
+            ref other => {
+                Err(format!("failure: {other} has too many addresses: 64 bits vary at most"))
+            }
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -98,8 +139,24 @@ impl Field {
 pub(super) struct Found {
     pub(super) mac_src: MacAddr,
     pub(super) mac_dst: MacAddr,
-    pub(super) ip_src: Option<Ipv4Addr>,
-    pub(super) ip_dst: Option<Ipv4Addr>,
+    pub(super) ip_src: Option<IpAddr>,
+    pub(super) ip_dst: Option<IpAddr>,
+}
+
+impl Found {
+    fn address(found: Option<IpAddr>) -> Field {
+        match found {
+            Some(IpAddr::V4(address)) => Field::still(u32::from(address).into()),
+            _ => Field::still(0),
+        }
+    }
+
+    fn address6(found: Option<IpAddr>) -> Field6 {
+        match found {
+            Some(IpAddr::V6(address)) => Field6::still(address.into()),
+            _ => Field6::still(0),
+        }
+    }
 }
 
 /// Reads a template's stack.
@@ -135,8 +192,8 @@ fn check_order(names: &[String]) -> Result<(), String> {
             (_, "mac") => return fault("mac comes first"),
             ("mac" | "vlan", "vlan") => {}
             (_, "vlan") => return fault("vlan comes after mac or vlan"),
-            ("ip", "udp" | "tcp") => {}
-            (_, "udp" | "tcp") => return fault("udp and tcp come after ip"),
+            ("ip" | "ipv6", "udp" | "tcp") => {}
+            (_, "udp" | "tcp") => return fault("udp and tcp come after ip or ipv6"),
             _ => {}
         }
     }
@@ -216,12 +273,28 @@ impl Lists<'_> {
                 ttl: self.number(name, nth, "ip-ttl", 64)? as u8,
                 protocol: self.word(name, nth, "ip-protocol", &IP_PROTOCOLS)?,
             }),
+            "ipv6" => {
+                let address = |property| -> Result<Option<Field6>, String> {
+                    let value = self.value(name, nth, property)?;
+                    value.map(|value| Field6::read(&value)).transpose()
+                };
+                Header::Ip6(Ip6 {
+                    src: address("ipv6-src")?,
+                    dst: address("ipv6-dst")?,
+                    traffic_class: self.number(name, nth, "ipv6-traffic-class", 0)? as u8,
+                    flow_label: self.number(name, nth, "ipv6-flow-label", 0)? as u32,
+                    hop_limit: self.number(name, nth, "ipv6-hop-limit", 64)? as u8,
+                    next_header: self.word(name, nth, "ipv6-next-header", &NEXT_HEADERS)?,
+                })
+            }
             "udp" => Header::Udp {
                 src: self.field(name, nth, "udp-src-port")?.unwrap_or(port(100)),
                 dst: self.field(name, nth, "udp-dst-port")?.unwrap_or(port(200)),
                 checksum: match self.value(name, nth, "udp-checksum")? {
                     Some(Value::Text(_)) => None,
                     Some(Value::Number(number)) => Some(number as u16),
+                    // RFC 8200 §8.1: behind IPv6 there is one.
+                    _ if self.names.windows(2).any(|pair| pair == ["ipv6", "udp"]) => None,
                     _ => Some(0),
                 },
             },
@@ -263,6 +336,7 @@ const EXPERIMENTAL: (u16, u8) = (0x88b5, 253);
 pub(super) fn ethertype(next: Option<&Header>) -> u16 {
     match next {
         Some(Header::Ip(_)) => 0x0800,
+        Some(Header::Ip6(_)) => 0x86dd,
         Some(Header::Vlan { .. }) => 0x8100,
         _ => EXPERIMENTAL.0,
     }
@@ -272,6 +346,7 @@ pub(super) fn ethertype(next: Option<&Header>) -> u16 {
 pub(super) fn ip_protocol(next: Option<&Header>) -> u8 {
     match next {
         Some(Header::Ip(_)) => 4,
+        Some(Header::Ip6(_)) => 41,
         Some(Header::Udp { .. }) => 17,
         Some(Header::Tcp(_)) => 6,
         _ => EXPERIMENTAL.1,
@@ -317,11 +392,19 @@ impl Put<'_> {
         }
     }
 
+    fn field6(&mut self, Field6 { first, last }: Field6) {
+        let at = self.frame.header.len();
+        self.bytes(&first.to_be_bytes());
+        if first != last {
+            let (at, mask) = (at + 8, (first ^ last) as u64);
+            let values = Values::Range(first as u64 & mask, last as u64 & mask);
+            let pick = Pick::InTurn;
+            self.frame.varying.push(Varying { at, width: 8, mask, values, pick, link: None });
+        }
+    }
+
     fn header(&mut self, header: &Header, next: Option<&Header>, found: Found) {
         let at = self.frame.header.len();
-        let address = |address: Option<Ipv4Addr>| {
-            Field::still(u32::from(address.unwrap_or(Ipv4Addr::UNSPECIFIED)).into())
-        };
         match header {
             Header::Mac { src, dst, protocol } => {
                 let or = |field: &Option<Field>, mac: MacAddr| {
@@ -341,8 +424,17 @@ impl Put<'_> {
                 self.u16(ip.id);
                 self.u16(ip.frag_off);
                 self.bytes(&[ip.ttl, ip.protocol.unwrap_or(ip_protocol(next)), 0, 0]);
-                self.field(&ip.src.clone().unwrap_or(address(found.ip_src)), 4);
-                self.field(&ip.dst.clone().unwrap_or(address(found.ip_dst)), 4);
+                self.field(&ip.src.clone().unwrap_or(Found::address(found.ip_src)), 4);
+                self.field(&ip.dst.clone().unwrap_or(Found::address(found.ip_dst)), 4);
+            }
+            Header::Ip6(ip) => {
+                self.frame.ipv6.push(at);
+                let first = 6 << 28 | u32::from(ip.traffic_class) << 20 | ip.flow_label & 0xf_ffff;
+                self.bytes(&first.to_be_bytes());
+                self.u16(0);
+                self.bytes(&[ip.next_header.unwrap_or(ip_protocol(next)), ip.hop_limit]);
+                self.field6(ip.src.unwrap_or(Found::address6(found.ip_src)));
+                self.field6(ip.dst.unwrap_or(Found::address6(found.ip_dst)));
             }
             Header::Udp { src, dst, checksum } => {
                 let kind = checksum.map_or(Transport::UdpChecksum, |_| Transport::Udp);
@@ -389,10 +481,17 @@ pub(super) fn assumed(headers: &[Header], found: Found, item: Read, name: &str) 
             (Header::Ip(_), "ip-src") => found.ip_src.map(|ip| ip.to_string()),
             (Header::Ip(_), "ip-dst") => found.ip_dst.map(|ip| ip.to_string()),
             (Header::Ip(_), "ip-dscp" | "ip-id" | "ip-frag-off") => fixed("0"),
-            (Header::Ip(_), "ip-ttl") => fixed("64"),
+            (Header::Ip(_), "ip-ttl") | (Header::Ip6(_), "ipv6-hop-limit") => fixed("64"),
+            (Header::Ip6(_), "ipv6-src") => found.ip_src.map(|ip| ip.to_string()),
+            (Header::Ip6(_), "ipv6-dst") => found.ip_dst.map(|ip| ip.to_string()),
+            (Header::Ip6(_), "ipv6-traffic-class" | "ipv6-flow-label") => fixed("0"),
+            (Header::Ip6(_), "ipv6-next-header") => {
+                Some(spell(&NEXT_HEADERS, ip_protocol(next(i))))
+            }
             (Header::Ip(_), "ip-protocol") => Some(spell(&IP_PROTOCOLS, ip_protocol(next(i)))),
             (Header::Udp { .. }, "udp-src-port") | (Header::Tcp(_), "tcp-src-port") => fixed("100"),
             (Header::Udp { .. }, "udp-dst-port") | (Header::Tcp(_), "tcp-dst-port") => fixed("200"),
+            (Header::Udp { checksum: None, .. }, "udp-checksum") => fixed("auto"),
             (Header::Udp { .. }, "udp-checksum") => fixed("0"),
             (Header::Tcp(_), "tcp-syn" | "tcp-ack" | "tcp-urgent-pointer") => fixed("0"),
             (Header::Tcp(_), "tcp-data-offset") => fixed("5"),

@@ -19,7 +19,7 @@ use config::{
 use port::Slab;
 use port::fault::{FaultCounters, Faults, FaultyPort};
 use port::simulated::{self, Link, SimulatedPort};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 use wire::{BitRate, MacAddr};
 
@@ -31,17 +31,22 @@ static ETHERNET: Menu = Menu {
     help: "Ports.",
 };
 
-/// The box's addresses, 1.1.1.1 to 3.3.3.3, and neighbours at .254 that answer when they like.
+/// The box's addresses, 1.1.1.1 to 3.3.3.3 and 2001:db8:1::1 to 2001:db8:3::1, and neighbours at .254 and
+/// ::fe that answer when they like.
 struct Hosts {
     /// Nobody answers before.
     silent_until: Moment,
-    asked: Vec<(usize, Ipv4Addr)>,
+    asked: Vec<(usize, IpAddr)>,
 }
 
 const GATEWAY_MAC: MacAddr = MacAddr([2, 0, 0, 0, 9, 0xfe]);
 
 fn own(port: usize) -> Ipv4Addr {
     Ipv4Addr::from([port as u8 + 1; 4])
+}
+
+fn own6(port: usize) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 0xdb8, port as u16 + 1, 0, 0, 0, 0, 1)
 }
 
 fn mac(port: usize) -> MacAddr {
@@ -55,21 +60,29 @@ impl Surroundings for Hosts {
             .collect()
     }
 
-    fn owner(&self, address: Ipv4Addr) -> Option<usize> {
-        (0..3).find(|port| own(*port) == address)
+    fn owner(&self, address: IpAddr) -> Option<usize> {
+        (0..3).find(|port| own(*port) == address || own6(*port) == address)
     }
 
-    fn source(&self, port: usize, _toward: Ipv4Addr) -> Option<Ipv4Addr> {
-        Some(own(port))
+    fn source(&self, port: usize, toward: IpAddr) -> Option<IpAddr> {
+        Some(if toward.is_ipv4() { own(port).into() } else { own6(port).into() })
     }
 
-    fn route(&self, to: Ipv4Addr) -> Option<(usize, Ipv4Addr)> {
-        (0..3).find(|port| own(*port).octets()[..3] == to.octets()[..3]).map(|port| (port, to))
+    fn route(&self, to: IpAddr) -> Option<(usize, IpAddr)> {
+        let near = |port: &usize| match to {
+            IpAddr::V4(to) => own(*port).octets()[..3] == to.octets()[..3],
+            IpAddr::V6(to) => own6(*port).octets()[..8] == to.octets()[..8],
+        };
+        (0..3).find(near).map(|port| (port, to))
     }
 
-    fn resolve(&mut self, now: Moment, port: usize, address: Ipv4Addr) -> Option<MacAddr> {
+    fn resolve(&mut self, now: Moment, port: usize, address: IpAddr) -> Option<MacAddr> {
         self.asked.push((port, address));
-        (now >= self.silent_until && address.octets()[3] == 254).then_some(GATEWAY_MAC)
+        let is_gateway = match address {
+            IpAddr::V4(address) => address.octets()[3] == 254,
+            IpAddr::V6(address) => address.segments()[7] == 0xfe,
+        };
+        (now >= self.silent_until && is_gateway).then_some(GATEWAY_MAC)
     }
 }
 

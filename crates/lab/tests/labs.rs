@@ -72,6 +72,15 @@ fn scripts_run_by_themselves() {
     assert!(report.passed(), "{transcript}");
 }
 
+/// The article's routing by IPv6.
+#[test]
+fn ipv6_as_the_article_has_ipv4() {
+    let yaml = std::fs::read_to_string(labs().join("routing-performance-ipv6.yaml")).unwrap();
+    let (report, transcript) =
+        run(&plan(&yaml.replace("duration=1s", "duration=20ms"), Time::Virtual));
+    assert!(report.passed(), "{transcript}");
+}
+
 /// The article's labs, but a second each time is twenty milliseconds here. `BLESS=1` writes what is
 /// then to be committed.
 #[test]

@@ -8,7 +8,7 @@ use super::Node;
 use config::{Job, Progress, Record, Tree};
 use generator::{Generator, Interface, Surroundings};
 use router::Router;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use wire::{MacAddr, Moment};
 
 /// The box as its generator sees it.
@@ -20,20 +20,20 @@ impl Surroundings for Around<'_> {
         ports.map(|(name, mac)| Interface { name: name.to_string(), mac }).collect()
     }
 
-    fn owner(&self, address: Ipv4Addr) -> Option<usize> {
-        self.0.port_with(address.into())
+    fn owner(&self, address: IpAddr) -> Option<usize> {
+        self.0.port_with(address)
     }
 
-    fn source(&self, port: usize, toward: Ipv4Addr) -> Option<Ipv4Addr> {
-        self.0.source_at(port, toward.into()).map(Ipv4Addr::from)
+    fn source(&self, port: usize, toward: IpAddr) -> Option<IpAddr> {
+        self.0.source_at(port, toward)
     }
 
-    fn route(&self, to: Ipv4Addr) -> Option<(usize, Ipv4Addr)> {
-        self.0.route_to(to.into()).map(|(port, hop)| (port, hop.into()))
+    fn route(&self, to: IpAddr) -> Option<(usize, IpAddr)> {
+        self.0.route_to(to)
     }
 
-    fn resolve(&mut self, now: Moment, port: usize, address: Ipv4Addr) -> Option<MacAddr> {
-        self.0.neighbour_mac(now, port, address.into())
+    fn resolve(&mut self, now: Moment, port: usize, address: IpAddr) -> Option<MacAddr> {
+        self.0.neighbour_mac(now, port, address)
     }
 }
 

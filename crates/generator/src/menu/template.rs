@@ -15,7 +15,7 @@ pub static PACKET: Menu = Menu {
         Property::new("name", Type::Text, "Name of the template."),
         Property::new(
             "header-stack",
-            Type::List(&Type::Enum(&["mac", "vlan", "ip", "udp", "tcp", "raw"])),
+            Type::List(&Type::Enum(&["mac", "vlan", "ip", "ipv6", "udp", "tcp", "raw"])),
             "The headers in their order, at most 16.",
         )
         .default("mac,ip,udp"),
@@ -88,13 +88,30 @@ pub static PACKET: Menu = Menu {
         Property::new("tcp-urgent-pointer", Type::Number(0, 65_535), "Urgent pointer."),
         assumed("assumed-tcp-urgent-pointer"),
         Property::new("raw-header", Type::List(&Type::Custom(hex)), "Bytes, hexadecimal."),
-        NO_IPV6[0],
-        NO_IPV6[1],
-        NO_IPV6[2],
-        NO_IPV6[3],
-        NO_IPV6[4],
-        NO_IPV6[5],
-        NO_IPV6[6],
+        Property::new(
+            "ipv6-gateway",
+            Type::Address6,
+            "Whose MAC address is assumed: the device under test.",
+        ),
+        Property::new("ipv6-traffic-class", BYTES, "DSCP and ECN."),
+        assumed("assumed-ipv6-traffic-class"),
+        Property::new("ipv6-flow-label", Type::List(&Type::Number(0, 0xf_ffff)), "Flow label."),
+        assumed("assumed-ipv6-flow-label"),
+        Property::new("ipv6-hop-limit", BYTES, "Hop limit."),
+        assumed("assumed-ipv6-hop-limit"),
+        Property::new("ipv6-dst", ADDRESSES6, "Destination, or a prefix of 64 bits or more."),
+        assumed("assumed-ipv6-dst"),
+        Property::new("ipv6-src", ADDRESSES6, "Source, or a prefix of 64 bits or more."),
+        assumed("assumed-ipv6-src"),
+        Property::new(
+            "ipv6-next-header",
+            Type::List(&Type::Or(
+                &["icmpv6", "ipencap", "ipv6", "tcp", "udp", "gre"],
+                &Type::Number(0, 255),
+            )),
+            "What is behind the header.",
+        ),
+        assumed("assumed-ipv6-next-header"),
         PAYLOAD[0],
         PAYLOAD[1],
         PAYLOAD[2],
@@ -119,7 +136,7 @@ pub static RAW: Menu = Menu {
         Property::new("udp-compute-checksum", Type::Bool, "Whether UDP has a right checksum.")
             .default("no"),
         Property::new("tcp-header-offset", Type::Number(0, 65_535), "Where a TCP header is."),
-        Property::missing("ipv6-header-offset", "IPv6 is not built"),
+        Property::new("ipv6-header-offset", WORDS, "Where IPv6 headers are: at most 2."),
         PAYLOAD[0],
         PAYLOAD[1],
         PAYLOAD[2],
@@ -160,20 +177,6 @@ const PAYLOAD: [Property; 6] = [
     .default("no-checksum"),
 ];
 
-const NO_IPV6: [Property; 7] = [
-    no_ipv6("ipv6-src"),
-    no_ipv6("ipv6-dst"),
-    no_ipv6("ipv6-gateway"),
-    no_ipv6("ipv6-next-header"),
-    no_ipv6("ipv6-traffic-class"),
-    no_ipv6("ipv6-flow-label"),
-    no_ipv6("ipv6-hop-limit"),
-];
-
-const fn no_ipv6(name: &'static str) -> Property {
-    Property::missing(name, "the generator has no ipv6 header: give its bytes as raw")
-}
-
 const fn assumed(name: &'static str) -> Property {
     // Not `Type::Text`, which is printed in quotes.
     let words = Type::Custom(|text| Ok(Value::Text(text.to_string())));
@@ -197,11 +200,16 @@ pub(crate) const ETHERTYPES: [(&str, u16); 10] = [
     ("pppoe", 0x8864),
 ];
 
+/// What is behind IPv6, by names.
+pub(crate) const NEXT_HEADERS: [(&str, u8); 6] =
+    [("icmpv6", 58), ("ipencap", 4), ("ipv6", 41), ("tcp", 6), ("udp", 17), ("gre", 47)];
+
 /// IP protocols that have names.
 pub(crate) const IP_PROTOCOLS: [(&str, u8); 5] =
     [("icmp", 1), ("ipencap", 4), ("tcp", 6), ("udp", 17), ("gre", 47)];
 
 const MACS: Type = Type::List(&Type::Either(&[Type::Mac, Type::MacMask]));
+const ADDRESSES6: Type = Type::List(&Type::Either(&[Type::Address6, Type::Cidr6]));
 const BYTES: Type = Type::List(&Type::Number(0, 255));
 const WORDS: Type = Type::List(&Type::Number(0, 65_535));
 const NUMBERS: Type = Type::Numbers(0, 0xffff_ffff);

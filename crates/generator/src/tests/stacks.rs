@@ -53,6 +53,31 @@ const STACKS: &[(&str, &str, &str)] = &[
         "150-160",
         "eth:ethertype:ip:ip:ip:ip:tcp:data",
     ),
+    ("header-stack=mac,ipv6,udp ipv6-dst=2001:db8:9::1", "80", "eth:ethertype:ipv6:udp:data"),
+    (
+        "header-stack=mac,ipv6,tcp ipv6-src=2001:db8:3::/120 ipv6-dst=2001:db8:9::/64",
+        "92-200",
+        "eth:ethertype:ipv6:tcp:data",
+    ),
+    (
+        "header-stack=mac,vlan,ipv6,udp vlan-id=7 ipv6-dst=2001:db8:9::1 ipv6-traffic-class=184 \
+         ipv6-flow-label=74565 ipv6-hop-limit=3 udp-src-port=50000-50010",
+        "84-90",
+        "eth:ethertype:vlan:ethertype:ipv6:udp:data",
+    ),
+    (
+        "header-stack=mac,ip,ipv6,udp ip-src=3.3.3.3 ip-dst=9.9.9.9 ipv6-src=2001:db8::1 \
+         ipv6-dst=2001:db8:8::/96",
+        "100",
+        "eth:ethertype:ip:ipv6:udp:data",
+    ),
+    (
+        // RFC 3692: an experiment's.
+        "header-stack=mac,ipv6,raw ipv6-dst=2001:db8:9::1 raw-header=0102030405060708 \
+         ipv6-next-header=253",
+        "100",
+        "eth:ethertype:ipv6:data",
+    ),
 ];
 
 /// The frames of a template, 40 of them.

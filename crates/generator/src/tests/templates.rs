@@ -40,7 +40,10 @@ fn the_port_follows_from_the_addresses() {
         add name=b21 header-stack=mac,ip,udp ip-src=2.2.2.2 ip-dst=1.1.1.1
         add name=far ip-dst=2.2.2.254
         add name=given interface=ether3 ip-dst=2.2.2.254 mac-dst=02:aa:00:00:00:01
-        add name=all interface=ether3 ip-dst=224.0.0.5",
+        add name=all interface=ether3 ip-dst=224.0.0.5
+        add name=six header-stack=mac,ipv6,udp ipv6-gateway=2001:db8:2::fe ipv6-dst=2001:db8:9::1
+        add name=bridged header-stack=mac,ipv6,udp ipv6-src=2001:db8:2::1 ipv6-dst=2001:db8:1::1
+        add name=group header-stack=mac,ipv6,udp interface=ether3 ipv6-dst=ff02::5",
     );
     let gateway = GATEWAY_MAC.to_string();
     assert_eq!(assumed(&b, "r12"), (Some(0), gateway.clone()));
@@ -49,6 +52,9 @@ fn the_port_follows_from_the_addresses() {
     assert_eq!(assumed(&b, "far"), (Some(1), gateway));
     assert_eq!(assumed(&b, "given").0, Some(2));
     assert_eq!(assumed(&b, "all").1, "FF:FF:FF:FF:FF:FF");
+    assert_eq!(assumed(&b, "six"), (Some(1), GATEWAY_MAC.to_string()));
+    assert_eq!(assumed(&b, "bridged"), (Some(1), mac(0).to_string()));
+    assert_eq!(assumed(&b, "group").1, "33:33:00:00:00:05");
 }
 
 /// Values are assumed when a template is set, and not again until it is set, be it with nothing.
@@ -123,8 +129,11 @@ fn refused() {
     let many = vec!["vlan"; 16].join(",");
     packet(&format!("header-stack=mac,{many}"), "failure: header-stack: 1 to 16 headers");
     packet("header-stack=mac,raw", "failure: a raw header needs raw-header=");
-    packet("header-stack=mac,ipv6", "input does not match any value of header-stack");
-    packet("ipv6-src=::1", "not implemented: the generator has no ipv6 header");
+    packet("header-stack=mac,mpls", "input does not match any value of header-stack");
+    packet(
+        "header-stack=mac,ipv6 ipv6-dst=2001:db8::/48",
+        "failure: 2001:db8::/48 has too many addresses: 64 bits vary at most",
+    );
     packet(
         "header-stack=mac,vlan,vlan,ip vlan-id=1,2,3",
         "failure: vlan-id has 3 values, the stack 2 vlan headers: give 1 or 2",

@@ -487,7 +487,7 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Wait
 }
 
 /// Asks for a neighbour.
-fn solicit(r: &mut Router, now: Moment, request: Request<u128>) {
+pub(crate) fn solicit(r: &mut Router, now: Moment, request: Request<u128>) {
     discovery::solicit(r, now, request)
 }
 
