@@ -5,6 +5,7 @@ use router::ip::feed::Protocol;
 use router::ip::route::Target;
 use router::ipv6::found::Fed;
 use std::net::Ipv6Addr;
+use wire::checksum::Sum;
 use wire::icmpv6::{Neighbour, fill_checksum, group_mac, solicited_node};
 use wire::ipv6::{Ipv6Header, header};
 use wire::layers::protocol;
@@ -61,11 +62,15 @@ fn packet(
     [&dst_mac.0[..], &src_mac.0, &[0x86, 0xdd], &header.to_bytes(), payload].concat()
 }
 
-/// The shortest datagram; what it is, not its checksum, is what a router looks at.
+/// The shortest datagram. Its checksum is right: what is damaged begins no connection.
 fn udp(port: u8, src: (Ipv6Addr, u16), dst: (Ipv6Addr, u16)) -> Vec<u8> {
-    let ports = [src.1.to_be_bytes(), dst.1.to_be_bytes(), [0, 8], [0xff, 0xff]].concat();
+    let [from, to] = [src.1, dst.1].map(u16::to_be_bytes);
+    let sum = Sum::pseudo_ipv6(src.0.octets(), dst.0.octets(), protocol::UDP, 8);
+    let sum = sum.bytes(&[from, to, [0, 8]].concat()).finish();
+    let sum = if sum == 0 { u16::MAX } else { sum };
+    let datagram = [from, to, [0, 8], sum.to_be_bytes()].concat();
     let macs = [mac(port), own_mac(port)];
-    packet(macs, [src.0, dst.0], protocol::UDP, 64, &ports)
+    packet(macs, [src.0, dst.0], protocol::UDP, 64, &datagram)
 }
 
 /// UDP both ways, of ten hosts, each connection with its own port.
