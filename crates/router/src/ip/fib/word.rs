@@ -53,6 +53,19 @@ pub trait Word: Copy + Ord + Debug + Default {
     /// Takes six bits off.
     fn shift(rest: Self) -> Self;
 
+    /// Whether nodes with one way on are passed over: of IPv4 there are two or three in a row at most, each of
+    /// which takes as long as a comparison.
+    const SKIPS: bool;
+
+    /// The address behind its first `depth` bits, at the left end of 128.
+    fn behind(self, depth: u32) -> u128;
+
+    /// What is left of an address, at the left end of 128 bits.
+    fn left(rest: Self) -> u128;
+
+    /// Takes bits off.
+    fn skip(rest: Self, bits: u32) -> Self;
+
     /// The six bits behind the first `depth`; fewer at the end count as the upper ones of six.
     fn bits_at(self, depth: u32) -> u32;
 
@@ -163,6 +176,22 @@ impl Word for u32 {
         rest << STRIDE
     }
 
+    const SKIPS: bool = false;
+
+    fn behind(self, depth: u32) -> u128 {
+        u128::from(self << depth) << 96
+    }
+
+    #[inline(always)]
+    fn left(rest: u32) -> u128 {
+        rest.behind(ROOT_DEPTH)
+    }
+
+    #[inline(always)]
+    fn skip(rest: u32, bits: u32) -> u32 {
+        rest << bits
+    }
+
     #[inline]
     fn bits_at(self, depth: u32) -> u32 {
         (self << depth) >> (32 - STRIDE)
@@ -245,6 +274,22 @@ impl Word for u128 {
     #[inline(always)]
     fn shift(rest: u128) -> u128 {
         rest << STRIDE
+    }
+
+    const SKIPS: bool = true;
+
+    fn behind(self, depth: u32) -> u128 {
+        self << depth
+    }
+
+    #[inline(always)]
+    fn left(rest: u128) -> u128 {
+        rest
+    }
+
+    #[inline(always)]
+    fn skip(rest: u128, bits: u32) -> u128 {
+        rest << bits
     }
 
     #[inline]
