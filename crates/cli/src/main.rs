@@ -104,6 +104,10 @@ fn by_plan(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
+/// Its tables are large, and packets look into them here and there.
+#[global_allocator]
+static ALLOCATOR: port::huge::Allocator = port::huge::Allocator;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse_from(by_plan(std::env::args_os().collect()));
     let done = match arguments.command {

@@ -13,6 +13,8 @@
 pub mod slab;
 // Memory mapped from the system.
 mod mapping;
+// The allocator of a program with large tables.
+pub mod huge;
 
 // Up to 64 frames that travel together.
 pub mod batch;

@@ -30,6 +30,10 @@ use wire::gre;
 use wire::layers::protocol;
 use wire::{Ipv4Prefix, Ipv6Prefix, MacAddr, Moment};
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: port::huge::Allocator = port::huge::Allocator;
+
 /// Frames that pass between two looks at the clock, which cost some 50 ns together.
 const CHUNK: usize = 1024;
 
