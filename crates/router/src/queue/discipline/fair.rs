@@ -462,9 +462,10 @@ impl Fair {
 }
 
 impl FairLimits {
-    /// What a flow, or a host, may send in its turn.
+    /// What a flow, or a host, may send in its turn: at least what Linux gives it, for with a byte a turn
+    /// one packet takes a thousand of them.
     fn quantum(&self) -> i32 {
-        self.quantum.clamp(1, 1 << 30).cast_signed()
+        self.quantum.clamp(256, 1 << 30).cast_signed()
     }
 }
 
