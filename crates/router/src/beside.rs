@@ -1,5 +1,5 @@
-//! What stands beside the router in the same box: a traffic generator that uses its ports, its
-//! addresses and its neighbours, but not its packet flow.
+//! The router's ports, addresses and neighbours for the traffic generator in the same box, which uses
+//! them but not its packet flow.
 //!
 //! ```text
 //! port ─► receive ─► [ beside: takes its own ] ─► packet flow ─► send ─► port

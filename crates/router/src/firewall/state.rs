@@ -1,4 +1,4 @@
-//! What rules remember between packets: the buckets of `limit`, the counts of `nth`, the dice of
+//! The memory of rules between packets: the buckets of `limit`, the counts of `nth`, the dice of
 //! `random`. It belongs to the item, not to the compiled program: editing another rule, or even
 //! this one, resets nothing.
 //!

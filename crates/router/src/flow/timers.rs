@@ -1,4 +1,4 @@
-//! What becomes due between packets: ARP, incomplete datagrams, queues, ageing.
+//! Timers, for what becomes due between packets: ARP, incomplete datagrams, queues, ageing.
 
 use super::link_out;
 use super::local::refuse;

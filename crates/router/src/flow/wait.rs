@@ -240,7 +240,8 @@ fn plain_ack(ip: &[u8]) -> Option<u32> {
         4 => (4 * usize::from(first & 0xf), u16::from_be_bytes([*ip.get(2)?, *ip.get(3)?]), 9),
         _ => (40, 40 + u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]), 6),
     };
-    let tcp = ip.get(header..usize::from(len)).filter(|_| ip[protocol] == protocol::TCP)?;
+    let is_tcp = *ip.get(protocol)? == protocol::TCP;
+    let tcp = ip.get(header..usize::from(len)).filter(|_| is_tcp)?;
     let head = tcp.first_chunk::<20>()?;
     let mut options = tcp.get(20..4 * usize::from(head[12] >> 4))?;
     let is_bare = options.len() + 20 == tcp.len() && head[13] == TcpFlags::ACK.0;

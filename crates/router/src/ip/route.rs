@@ -46,6 +46,21 @@ pub enum Target<A = u32> {
     Multicast,
 }
 
+impl<A> Target<A> {
+    /// What kind of address one is that leads here.
+    pub(crate) fn address_type(&self) -> AddressType {
+        match self {
+            Target::Local => AddressType::Local,
+            Target::Broadcast => AddressType::Broadcast,
+            Target::Multicast => AddressType::Multicast,
+            Target::Connected(_) | Target::Gateways(_) => AddressType::Unicast,
+            Target::Blackhole => AddressType::Blackhole,
+            Target::Prohibit => AddressType::Prohibit,
+            Target::Unreachable | Target::Martian => AddressType::Unreachable,
+        }
+    }
+}
+
 /// What a leaf's number stands for, in the form the fast path reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
@@ -203,15 +218,8 @@ impl Routes {
 
     /// What kind of address an address is in a table (`src-address-type`, `dst-address-type`).
     pub fn address_type(&self, table: Mark, address: u32) -> AddressType {
-        match self.target(self.lookup_in(table, address)) {
-            Some(Target::Local) => AddressType::Local,
-            Some(Target::Broadcast) => AddressType::Broadcast,
-            Some(Target::Multicast) => AddressType::Multicast,
-            Some(Target::Connected(_) | Target::Gateways(_)) => AddressType::Unicast,
-            Some(Target::Blackhole) => AddressType::Blackhole,
-            Some(Target::Prohibit) => AddressType::Prohibit,
-            Some(Target::Unreachable | Target::Martian) | None => AddressType::Unreachable,
-        }
+        let target = self.target(self.lookup_in(table, address));
+        target.map_or(AddressType::Unreachable, Target::address_type)
     }
 
     /// All leaves by number.

@@ -152,15 +152,7 @@ impl Routes {
         if address >= MULTICAST {
             return AddressType::Multicast;
         }
-        match self.lookup(address) {
-            Some(Target::Local) => AddressType::Local,
-            Some(Target::Broadcast) => AddressType::Broadcast,
-            Some(Target::Multicast) => AddressType::Multicast,
-            Some(Target::Connected(_) | Target::Gateways(_)) => AddressType::Unicast,
-            Some(Target::Blackhole) => AddressType::Blackhole,
-            Some(Target::Prohibit) => AddressType::Prohibit,
-            Some(Target::Unreachable | Target::Martian) | None => AddressType::Unreachable,
-        }
+        self.lookup(address).map_or(AddressType::Unreachable, Target::address_type)
     }
 
     /// Whether it is one of the router's own.

@@ -1,4 +1,4 @@
-//! What rules see of a packet's connection, and `connection-bytes`.
+//! A packet's connection as rules see it, and `connection-bytes`.
 //!
 //! A connection that is past all the bounds a rule asks for stays there, since its bytes only grow:
 //! from then on its packets have recipes again.

@@ -1,5 +1,5 @@
-//! What only packets of IPv6 are asked for: their addresses, their connections by these, the hop limit,
-//! ICMPv6.
+//! Matchers of IPv6 alone: addresses, what counts connections and packets by them, the hop limit, extension
+//! headers, ICMPv6.
 
 use crate::firewall::address_list::AddressLists;
 use crate::firewall::matcher::List;
