@@ -35,7 +35,8 @@ fn both_ways_and_exactly() {
         assert_eq!(by_end, [expected / 3, expected / 3 * 2]);
         assert!(!ran.latency.is_empty() && ran.latency.min() > 0);
     }
-    let full = tester.trial(None, Duration::from_millis(20)).unwrap();
+    // A virtual machine that stands still for 20 ms is seen: a schedule of no more is over by then.
+    let full = tester.trial(None, Duration::from_millis(250)).unwrap();
     let (sent, received) = (&full.sent, full.counts.received);
     assert!(received > 0 && received == sent.accepted, "{:?} {sent:?}", full.counts);
     assert_eq!(full.counts.sent, sent.accepted + sent.refused, "{sent:?}");
