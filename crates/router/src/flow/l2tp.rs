@@ -377,12 +377,10 @@ fn control_in(
         return Err(Discard::UnknownSession);
     };
     let (expected, secret) = (tunnel.nr, tunnel.secret.clone().unwrap_or_default());
-    r.link.l2tp.change(id, |tunnel| {
-        tunnel.acknowledged(nr, now);
-        if tunnel.waiting.is_empty() {
-            tunnel.due = now + HELLO;
-        }
-    });
+    if tunnel.is_another_of(ns) {
+        return Err(Discard::UnknownSession);
+    }
+    r.link.l2tp.change(id, |tunnel| tunnel.acknowledged(nr, now));
     if body.is_empty() {
         return Ok(());
     }

@@ -28,6 +28,8 @@ pub(crate) const TRIES: u8 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 /// An open tunnel that is silent so long is asked.
 pub(crate) const HELLO: Duration = Duration::from_secs(60);
+/// How long a tunnel that the other end has heard of may take to open.
+const OPENING: Duration = Duration::from_secs(10);
 
 /// How far a tunnel has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,12 @@ impl Tunnel {
         PAUSE * (1 << self.tries.min(3))
     }
 
+    /// Whether a message of this number is of a tunnel that the other end knows from before we began anew:
+    /// what it has had of that one is nothing of this one.
+    pub(crate) fn is_another_of(&self, ns: u16) -> bool {
+        self.phase == Phase::Asking && ns != self.nr
+    }
+
     /// Takes in what the other end has had.
     pub(crate) fn acknowledged(&mut self, nr: u16, now: Moment) {
         let is_had = |ns: u16| nr.wrapping_sub(ns).wrapping_sub(1) < 0x8000;
@@ -87,6 +95,9 @@ impl Tunnel {
         }
         if self.waiting.len() != before {
             (self.tries, self.due) = (0, now);
+        }
+        if self.waiting.is_empty() {
+            self.due = now + if self.phase == Phase::Open { HELLO } else { OPENING };
         }
     }
 }
