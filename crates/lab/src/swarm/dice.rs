@@ -2,11 +2,11 @@
 
 /// A row of random numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// The row of a seed.
-    pub(super) fn new(seed: u64) -> Dice {
+    pub(crate) fn new(seed: u64) -> Dice {
         // Mixed once, so that neighbouring seeds have nothing in common.
         Dice(Dice(seed).next())
     }
@@ -20,22 +20,22 @@ impl Dice {
     }
 
     /// One of `0..n`; 0 if `n` is.
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         ((self.next() >> 32) as usize * n.min(1 << 31)) >> 32
     }
 
     /// One of `first..=last`.
-    pub(super) fn between(&mut self, first: u64, last: u64) -> u64 {
+    pub(crate) fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.below((last - first) as usize + 1) as u64
     }
 
     /// Whether something happens that does so often of a hundred times.
-    pub(super) fn percent(&mut self, often: usize) -> bool {
+    pub(crate) fn percent(&mut self, often: usize) -> bool {
         self.below(100) < often
     }
 
     /// Whether something happens that does so often of a million times.
-    pub(super) fn ppm(&mut self, often: u32) -> bool {
+    pub(crate) fn ppm(&mut self, often: u32) -> bool {
         self.below(1_000_000) < often as usize
     }
 
@@ -43,7 +43,7 @@ impl Dice {
     ///
     /// # Panics
     /// If there are none.
-    pub(super) fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(crate) fn of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 }

@@ -1,12 +1,16 @@
 //! A case drawn from a seed: a tree of routers, networks of every make at them, and trouble.
 //!
 //! ```text
-//!   r1 ─── r2 ─── r4          between routers: plain, tagged, or from a bridge
-//!    └──── r3                 networks: a port, a bridge, VLANs (the hosts' or the bridge's), a switch
+//!   r1 ─── r2 ─── r4          between routers: see `links`
+//!    └──── r3                 networks: a port, a bridge, VLANs (the hosts' or the bridge's), a switch,
+//!                             with the router's own address or a virtual one
 //! ```
 //!
 //! Each seed switches most features off, so that those that are on meet each other often (swarm
 //! testing, Groce et al. 2012). Every case lets some hosts reach some others; which, the run finds out.
+
+// Links between routers.
+mod links;
 
 use super::case::{self, Cable, Case, Event, Flow, Harm, Host, Kind, V6, What};
 use super::dice::Dice;
@@ -85,7 +89,11 @@ impl Drawing {
 
     fn cable(&mut self, a: String, b: String) {
         let delay_us = self.dice.of(&[1, 10, 100, 1000, 5000]);
-        self.case.cables.push(Cable { ends: [a, b], delay_us });
+        self.cable_of([a, b], delay_us);
+    }
+
+    fn cable_of(&mut self, ends: [String; 2], delay_us: u64) {
+        self.case.cables.push(Cable { ends, delay_us });
     }
 
     fn end(&self, at: usize, port: u8) -> String {
@@ -99,49 +107,7 @@ impl Drawing {
         let routers: Vec<usize> = (0..at).filter(|&other| self.is_router(other)).collect();
         if !routers.is_empty() {
             let parent = self.dice.of(&routers);
-            let (theirs, own) = (format!("10.200.{number}.1"), format!("10.200.{number}.2"));
-            let make = self.dice.below(12);
-            let vlan = self.dice.between(1, 4094);
-            let ports = [self.port(parent), self.port(at)];
-            self.cable(self.end(parent, ports[0]), self.end(at, ports[1]));
-            let below = [1, 2].map(|n| format!("10.201.{number}.{n}"));
-            let below = [[&below[0], &below[1]], [&below[1], &below[0]]];
-            let mut interfaces = [parent, at]
-                .iter()
-                .zip(ports)
-                .zip(below)
-                .map(|((&own, port), below)| match make {
-                    10 | 11 => format!("ether{port}"),
-                    _ => self.between(own, port, make, vlan, below),
-                })
-                .collect::<Vec<_>>();
-            let (down, mut interface) = (interfaces.remove(0), interfaces.remove(0));
-            match make {
-                10 => {
-                    self.session([parent, at], [&down, &interface], [&theirs, &own]);
-                    interface = "pppoe-out1".to_string();
-                }
-                11 => self.lease([parent, at], [&down, &interface], [&theirs, &own]),
-                _ => {
-                    let add = "/ip address add address";
-                    self.line(parent, format!("{add}={theirs}/30 interface={down}"));
-                    self.line(at, format!("{add}={own}/30 interface={interface}"));
-                }
-            }
-            // What is inside IPIP is IPv4, and inside GRE and PPPoE here.
-            let v6 = (self.v6 && !matches!(make, 7 | 8 | 10)).then(|| {
-                let ends = [1, 2].map(|n| format!("fd00:200:{number}::{n}"));
-                for ((on, interface), end) in [(parent, &down), (at, &interface)].iter().zip(&ends)
-                {
-                    self.line(
-                        *on,
-                        format!("/ipv6 address add address={end}/64 interface={interface}"),
-                    );
-                }
-                ends
-            });
-            let told = !matches!(make, 10 | 11);
-            self.up[at] = Some(Up { parent, interface, own, theirs, v6, told });
+            self.up[at] = Some(self.link(number, [parent, at]));
         }
         for _ in 0..self.dice.of(&[1, 1, 1, 2]) {
             self.network(at);
@@ -150,83 +116,6 @@ impl Drawing {
 
     fn is_router(&self, at: usize) -> bool {
         self.case.boxes[at].name.starts_with('r')
-    }
-
-    /// The interface toward another router: the port, a VLAN on it, two, a bridge or a bond with it, or
-    /// a tunnel between the addresses `below`.
-    fn between(
-        &mut self,
-        at: usize,
-        port: u8,
-        make: usize,
-        vlan: u64,
-        below: [&String; 2],
-    ) -> String {
-        let on = format!("ether{port}");
-        match make {
-            0..3 => on,
-            3 => {
-                self.line(
-                    at,
-                    format!("/interface vlan add name=v{port} interface={on} vlan-id={vlan}"),
-                );
-                format!("v{port}")
-            }
-            4 => {
-                let outer =
-                    format!("/interface vlan add name=s{port} interface={on} vlan-id={vlan}");
-                self.line(at, format!("{outer} use-service-tag=yes"));
-                self.line(
-                    at,
-                    format!("/interface vlan add name=c{port} interface=s{port} vlan-id=7"),
-                );
-                format!("c{port}")
-            }
-            6 => {
-                let modes = ["active-backup", "balance-xor", "balance-rr", "broadcast"];
-                let mode = modes[vlan as usize % modes.len()];
-                let add = format!("/interface bonding add name=o{port} slaves={on}");
-                self.line(at, format!("{add} mode={mode}"));
-                format!("o{port}")
-            }
-            7..10 => {
-                let [own, theirs] = below;
-                self.line(at, format!("/ip address add address={own}/30 interface={on}"));
-                let kind = ["ipip", "gre", "eoip"][make - 7];
-                let id = if kind == "eoip" { format!(" tunnel-id={vlan}") } else { String::new() };
-                let add = format!("/interface {kind} add name=u{port} remote-address={theirs}{id}");
-                self.line(at, format!("{add} keepalive=500ms,3"));
-                format!("u{port}")
-            }
-            _ => {
-                self.line(at, format!("/interface bridge add name=t{port} protocol-mode=none"));
-                self.line(at, format!("/interface bridge port add bridge=t{port} interface={on}"));
-                format!("t{port}")
-            }
-        }
-    }
-
-    /// A PPPoE session toward the parent, which gives both addresses.
-    fn session(&mut self, [parent, at]: [usize; 2], on: [&String; 2], ends: [&String; 2]) {
-        let (user, [theirs, own]) = (self.case.boxes[at].name.clone(), ends);
-        let secret = format!("/ppp secret add name={user} password=p service=pppoe");
-        self.line(parent, format!("{secret} local-address={theirs} remote-address={own}"));
-        self.line(parent, format!("/interface pppoe-server server add interface={}", on[0]));
-        let add = format!("/interface pppoe-client add name=pppoe-out1 interface={}", on[1]);
-        self.line(at, format!("{add} user={user} password=p add-default-route=yes"));
-    }
-
-    /// An address by DHCP from the parent, which has but one to give.
-    fn lease(&mut self, [parent, at]: [usize; 2], on: [&String; 2], ends: [&String; 2]) {
-        let (interface, [theirs, own]) = (on[0], ends);
-        self.line(parent, format!("/ip address add address={theirs}/30 interface={interface}"));
-        self.line(parent, format!("/ip pool add name={interface} ranges={own}"));
-        let add = format!("/ip dhcp-server add name={interface} interface={interface}");
-        let lease = self.dice.of(&["3s", "10s", "10m"]);
-        self.line(parent, format!("{add} address-pool={interface} lease-time={lease}"));
-        let add = "/ip dhcp-server network add address";
-        self.line(parent, format!("{add}={theirs}/30 gateway={theirs} netmask=30"));
-        self.line(at, format!("/ip dhcp-client add interface={}", on[1]));
     }
 
     /// A network of hosts at a router.
@@ -299,7 +188,23 @@ impl Drawing {
                 }
             }
         };
-        self.line(at, format!("/ip address add address={prefix}.254/24 interface={interface}"));
+        // The hosts' gateway: the router's own address, or one that VRRP has.
+        match self.dice.percent(15) {
+            false => {
+                self.line(
+                    at,
+                    format!("/ip address add address={prefix}.254/24 interface={interface}"),
+                );
+            }
+            true => {
+                let own = format!("/ip address add address={prefix}.253/24 interface={interface}");
+                self.line(at, own);
+                let name = format!("w{number}");
+                let add = format!("/interface vrrp add name={name} interface={interface}");
+                self.line(at, format!("{add} vrid={number} interval=200ms"));
+                self.line(at, format!("/ip address add address={prefix}.254/32 interface={name}"));
+            }
+        }
         let prefix6 = format!("2001:db8:{}:{number}:", at + 1);
         if self.v6 {
             let add = format!("/ipv6 address add address={prefix6}:fe/64");

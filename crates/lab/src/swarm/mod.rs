@@ -17,7 +17,7 @@
 // What a run follows from, as a file.
 mod case;
 // A random row that a seed repeats.
-mod dice;
+pub(crate) mod dice;
 // From a seed to a case.
 mod draw;
 // What its boxes are told.
