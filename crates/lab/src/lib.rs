@@ -35,6 +35,9 @@ pub mod assemble;
 pub mod run;
 // Networks under random faults, from seeds.
 pub mod swarm;
+// The router's process under faults, between real programs.
+#[cfg(target_os = "linux")]
+pub mod chaos;
 
 // A router in memory: its console, its ports, our ends of the wires.
 pub mod device;

@@ -4,9 +4,13 @@
 //! check ─► is the file right?
 //! run ───► nodes ─► steps ─► transcript, JSON ─► exit code
 //! swarm ─► networks drawn from seeds, under faults ─► what failed, as files
+//! chaos ─► the router's process, real programs, faults ─► how soon all works again
 //! up ────► nodes, consoles ─► stays until down
 //! ```
 
+// The router's process under faults.
+#[cfg(target_os = "linux")]
+mod chaos;
 // Going through a lab's steps.
 mod run;
 // Labs that seeds draw.
@@ -42,6 +46,9 @@ enum What {
     Run(run::Arguments),
     /// Draws networks, traffic and faults from seeds, and runs them in virtual time
     Swarm(swarm::Arguments),
+    /// Does harm to a router between real programs, and sees whether it recovers
+    #[cfg(target_os = "linux")]
+    Chaos(chaos::Arguments),
     /// Brings a lab up and leaves it running in real time, its consoles reachable
     Up(up::UpArguments),
     /// Ends a lab that was left running
@@ -65,6 +72,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Run(arguments) => run::run(arguments),
         What::Swarm(arguments) => swarm::swarm(arguments),
+        #[cfg(target_os = "linux")]
+        What::Chaos(arguments) => chaos::chaos(arguments),
         What::Up(arguments) => up::up(arguments),
         What::Down(arguments) => up::down(arguments),
         What::List => up::list(),
