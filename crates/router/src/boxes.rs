@@ -320,6 +320,16 @@ impl Router {
         }
     }
 
+    /// The same of IPv6's. What is for everybody has another end for each destination: none of these.
+    pub(crate) fn neighbour6(&mut self, hop: Hop<u128>) -> Option<NeighbourId> {
+        if !self.program.is_point_to_point(hop.interface) {
+            return self.v6.neighbours.find(hop.interface, hop.address);
+        }
+        let tunnel = self.program.packet_tunnel(hop.interface);
+        let has_one_end = tunnel.is_none_or(|tunnel| !tunnel.is_automatic());
+        has_one_end.then(|| self.v6.neighbours.other_end(hop.interface))
+    }
+
     /// Makes sure that a neighbour's rewrite leads where a frame would go now; whether it has one.
     pub(crate) fn refresh(&mut self, id: NeighbourId) -> bool {
         let (neighbours, links) = (&mut self.v4.neighbours, &self.link);

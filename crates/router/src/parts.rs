@@ -281,7 +281,7 @@ impl Stacked for u128 {
 
     #[inline]
     fn neighbour_of(r: &mut Router, hop: Hop<u128>) -> Option<NeighbourId> {
-        r.v6.neighbours.find(hop.interface, hop.address)
+        r.neighbour6(hop)
     }
 
     #[inline]

@@ -355,12 +355,14 @@ impl Forwarding6 {
 
 /// The neighbour behind a leaf; none if there is not just one.
 fn neighbour_behind(r: &Router, leaf: NextHopId, dst: u128) -> Last {
-    let target = r.program.v6.routes.target(leaf);
-    let (neighbour, dst) = match target {
-        Some(&Target::Connected(interface)) => (r.v6.neighbours.find(interface, dst), dst),
-        Some(Target::Gateways(ways)) if ways.len() == 1 => {
-            (r.v6.neighbours.find(ways[0].0, ways[0].1), 0)
-        }
+    // Behind a tunnel or a session there is one, whatever its address.
+    let find = |interface, address| match r.program.is_point_to_point(interface) {
+        true => r.v6.neighbours.find(interface, 0),
+        false => r.v6.neighbours.find(interface, address),
+    };
+    let (neighbour, dst) = match r.program.v6.routes.target(leaf) {
+        Some(&Target::Connected(interface)) => (find(interface, dst), dst),
+        Some(Target::Gateways(ways)) if ways.len() == 1 => (find(ways[0].0, ways[0].1), 0),
         _ => (None, 0),
     };
     Last { leaf, dst, neighbour: neighbour.unwrap_or(NeighbourId::NONE), ..Last::default() }

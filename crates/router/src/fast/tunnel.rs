@@ -10,8 +10,8 @@
 //! their order: what came before is done before a tunnel is opened, and what is inside before the next.
 //!
 //! Never decides whose a packet is: that is `flow::tunnel`. Missing: **outer packets that come by a
-//! bridge, wait in queues on their way in or have their destination translated, IPv6 in tunnels of packets**
-//! (box by box).
+//! bridge, wait in queues on their way in or have their destination translated, and IPv6 into a 6to4 tunnel to
+//! everybody** (box by box).
 
 use super::common::{self, Came};
 use super::passed::Passed;
@@ -23,7 +23,7 @@ use crate::firewall::mark::Mark;
 use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
-use crate::interface::tunnel::{Carries, TunnelAt};
+use crate::interface::tunnel::{Carries, TunnelAt, six_to_four};
 use crate::ip::neighbour::NeighbourId;
 use crate::queue::{Decision, Label};
 use crate::router::Router;
@@ -31,7 +31,7 @@ use port::{Batch, Frame};
 use wire::gre::{self, Gre};
 use wire::ipv6::header;
 use wire::l2tp::PORT;
-use wire::layers::protocol;
+use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
 use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
 
 /// Forwards a batch in which there may be tunnels' outer packets.
@@ -98,7 +98,7 @@ impl Outer {
         let (arrival, l3) = Arrival::of(port, bytes)?;
         let ip: &[u8; 20] = bytes.get(l3..)?.first_chunk()?;
         let ports = match ip[9] {
-            protocol::IPIP | protocol::GRE => (0, 0),
+            protocol::IPIP | protocol::GRE | protocol::IPV6 => (0, 0),
             protocol::UDP if r.program.has_l2tp() => {
                 let ports: &[u8; 4] = bytes.get(l3 + 20..)?.first_chunk()?;
                 let ports = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
@@ -153,7 +153,7 @@ fn open(
     let Some(recipe) = r.learnt.recipes.get(number) else { return Err(frame) };
     let bytes = r.io.slab.bytes(&frame);
     let Some(payload) = Payload::read(r, outer, bytes) else { return Err(frame) };
-    let Payload { interface, tunnel, at, len, ip_len } = payload;
+    let Payload { interface, tunnel, at, len, ip_len, ether_type } = payload;
     let ip = &bytes[usize::from(outer.came.l3)..];
     let src_mac = MacAddr([bytes[6], bytes[7], bytes[8], bytes[9], bytes[10], bytes[11]]);
     let way = &recipe.way;
@@ -184,7 +184,8 @@ fn open(
     }
     frame.pull(at - 14);
     if let Some(head) = r.io.slab.bytes_mut(&mut frame).first_chunk_mut::<14>() {
-        *head = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x00];
+        let [a, b] = ether_type.to_be_bytes();
+        *head = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b];
     }
     Ok((interface, frame))
 }
@@ -211,6 +212,8 @@ struct Payload {
     len: usize,
     /// The outer packet's length.
     ip_len: u16,
+    /// What it is, if it is no frame.
+    ether_type: u16,
 }
 
 impl Payload {
@@ -224,12 +227,15 @@ impl Payload {
         if outer.tuple.protocol == protocol::UDP {
             return Payload::of_l2tp(r, outer, payload, ip_len);
         }
-        let (gre, skipped) = match payload {
-            _ if outer.tuple.protocol == protocol::IPIP => (None, 0),
-            [0, 0, 8, 0, ..] => {
-                (Some(Gre::Packet { protocol: 0x0800, key: None, at: gre::HEADER_LEN }), 4)
+        let (gre, ether_type, skipped) = match payload {
+            _ if outer.tuple.protocol == protocol::IPIP => (None, ETHERTYPE_IPV4, 0),
+            _ if outer.tuple.protocol == protocol::IPV6 => (None, ETHERTYPE_IPV6, 0),
+            [0, 0, 8, 0, ..] | [0, 0, 0x86, 0xdd, ..] => {
+                let ether_type = u16::from_be_bytes([payload[2], payload[3]]);
+                let gre = Gre::Packet { protocol: ether_type, key: None, at: gre::HEADER_LEN };
+                (Some(gre), ether_type, gre::HEADER_LEN)
             }
-            [0x20, 1, 0x64, 0, ..] => (Some(Gre::read(payload)?), gre::EOIP_LEN),
+            [0x20, 1, 0x64, 0, ..] => (Some(Gre::read(payload)?), 0, gre::EOIP_LEN),
             _ => return None,
         };
         let tunnels = &r.program.tunnels;
@@ -250,6 +256,15 @@ impl Payload {
                 }
                 if ether_type == [8, 0] { &carried[14..] } else { &[] }
             }
+            Carries::SixToFour | Carries::Gre if ether_type == ETHERTYPE_IPV6 => {
+                let is_plain = six_to_four::admit(&tunnel, ends, carried).is_ok();
+                // A keepalive is an echo.
+                let may_be_asked = carried.get(6) == Some(&header::ICMPV6);
+                if !is_plain || may_be_asked || tunnel.clamps_mss && begins_connection6(carried) {
+                    return None;
+                }
+                &[]
+            }
             Carries::SixToFour => return None,
             Carries::Ipip | Carries::Gre if carried.len() < 20 => return None,
             // It may be a question of the other end, which wants it back.
@@ -259,7 +274,8 @@ impl Payload {
         if tunnel.clamps_mss && begins_connection(inner) {
             return None;
         }
-        Some(Payload { interface: tunnel.interface, tunnel: Some(found), at, len, ip_len })
+        let (interface, tunnel) = (tunnel.interface, Some(found));
+        Some(Payload { interface, tunnel, at, len, ip_len, ether_type })
     }
 
     /// The same of a datagram.
@@ -271,9 +287,10 @@ impl Payload {
         if udp.get(6..8)? != [0, 0] && !checksum::udp_ok(src, dst, udp) {
             return None;
         }
-        let (interface, begins) = plain_data(r, src, udp)?;
+        let (interface, begins, ether_type) = plain_data(r, src, udp)?;
         let at = usize::from(outer.came.l3) + 20 + begins;
-        Some(Payload { interface, tunnel: None, at, len: udp.len() - begins, ip_len })
+        let len = udp.len() - begins;
+        Some(Payload { interface, tunnel: None, at, len, ip_len, ether_type })
     }
 }
 

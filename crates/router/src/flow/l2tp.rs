@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::l2tp::{self, Bad, DATA_LEN, Header, Message, PORT, avp, message};
-use wire::layers::{ETHERTYPE_IPV4, Layers, protocol};
+use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
 use wire::{MacAddr, Moment, checksum};
 
 /// What the router is called.
@@ -134,23 +134,25 @@ fn data_in(
     r.link.depth -= 1;
 }
 
-/// The session that a datagram's plain IPv4 packet comes in by, and where it begins, behind PPP's protocol.
+/// The session that a datagram's plain packet comes in by, where that begins, and what it is.
 #[inline]
-pub(crate) fn plain_data(r: &Router, from: u32, udp: &[u8]) -> Option<(InterfaceId, usize)> {
+pub(crate) fn plain_data(r: &Router, from: u32, udp: &[u8]) -> Option<(InterfaceId, usize, u16)> {
     let (header, range) = l2tp::locate(udp.get(8..)?)?;
     let ppp = udp.get(8 + range.start..8 + range.end)?;
-    let skipped = match ppp {
-        [0xff, 0x03, 0x00, 0x21, ..] => 4,
-        [0x00, 0x21, ..] => 2,
+    let kind = ppp.strip_prefix(&[0xff, 0x03]).unwrap_or(ppp);
+    let ether_type = match kind {
+        [0x00, 0x21, ..] => ETHERTYPE_IPV4,
+        [0x00, 0x57, ..] => ETHERTYPE_IPV6,
         _ => return None,
     };
+    let skipped = ppp.len() - kind.len() + 2;
     let tunnel = r.link.l2tp.get(header.tunnel).filter(|_| !header.control)?;
     let interface = r.program.sessions.of_l2tp(header.tunnel, header.session)?;
     let session = r.program.session(interface).filter(|session| !session.encrypted)?;
     let call = r.link.calls.get(session.place as usize)?;
     let is_it = call.number == session.number && call.mppe.is_none();
     let is_his = tunnel.ends.1.address == from && 8 + range.end == udp.len();
-    (is_it && is_his).then_some((interface, 8 + range.start + skipped))
+    (is_it && is_his).then_some((interface, 8 + range.start + skipped, ether_type))
 }
 
 /// A session's packet, its protocol first, leaves in UDP.

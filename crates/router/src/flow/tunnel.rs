@@ -130,7 +130,8 @@ pub(super) fn send_outer(r: &mut Router, now: Moment, frame: Frame, fast: bool) 
 
 /// Whether a packet for the router is one that a tunnel's other end has put around others.
 pub(super) fn is_outer(r: &Router, p: &Packet) -> bool {
-    matches!(p.layers.protocol, protocol::IPIP | protocol::GRE) || l2tp::is_asked(r, p)
+    matches!(p.layers.protocol, protocol::IPIP | protocol::GRE | protocol::IPV6)
+        || l2tp::is_asked(r, p)
 }
 
 /// What the outer header takes from what is inside.

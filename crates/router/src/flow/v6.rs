@@ -439,7 +439,8 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop<u128>, mut waiting: Wait
             None => return nobody_there(r, now, waiting),
         }
     } else if r.program.is_point_to_point(hop.interface) {
-        // There is one other end, whatever its address.
+        // There is one other end, whatever its address: the fast path looks for it.
+        r.neighbour6(hop);
         MacAddr::default()
     } else if is_group {
         group_mac(group)

@@ -148,6 +148,43 @@ fn routed() {
     }
 }
 
+/// What follows a flow's first packets goes by recipe: the outer packet out and in, and what is inside, but for
+/// into a tunnel to everybody.
+#[test]
+fn by_recipe() {
+    for (net, name, (tunnel, ways, ..)) in KINDS {
+        for (tracking, inside) in [("no", 0), ("yes", 2)] {
+            let track = format!("/ip firewall connection tracking set enabled={tracking}");
+            let mut pair = pair(net, &format!("{track}\n{tunnel}\n{ways}"));
+            let there = datagram(net, 200);
+            let mut back = Sent { src_mac: mac(2), dst_mac: own_mac(1), ..there.clone() };
+            back.src = ip6(&address(net, 2, "a"));
+            back.dst = ip6(&address(net, 1, "a"));
+            back.payload[..4].copy_from_slice(&[7, 208, 3, 232]);
+            let replayed =
+                |pair: &Pair| [0, 1].map(|n| pair.routers[n].router.path_counts().replayed);
+            let mut before = [0; 2];
+            for round in 0..9 {
+                if round == 4 {
+                    before = replayed(&pair);
+                }
+                assert_eq!(pass(&mut pair, &there), [arrived(&there)], "{name} {tracking} {round}");
+                let came = for_hosts(pair.pass_back(&back.build()));
+                let answer = Sent { src_mac: own_mac(1), dst_mac: mac(1), ..back.clone() };
+                let answer = Sent { hop_limit: back.hop_limit - 2, ..answer };
+                assert_eq!(came, [answer.build()], "{name} {tracking} {round}");
+            }
+            let least = if name.starts_with("everybody") { inside / 2 } else { inside };
+            for (now, before) in replayed(&pair).into_iter().zip(before) {
+                assert_eq!(now - before, 5 * (2 + least), "{name} {tracking}");
+            }
+            assert_eq!(pair.counts(0, "t"), [(9, 9 * 200); 2], "{name} {tracking}");
+            assert_eq!(pair.counts(1, "t"), [(9, 9 * 200); 2], "{name} {tracking}");
+            pair.balanced();
+        }
+    }
+}
+
 /// The tunnel's own packets leave in pieces where it promises more than its way takes; with `inherit`
 /// the sender is told, but for what no sender has to make shorter (RFC 4213 §3.2.2).
 #[test]
