@@ -23,6 +23,8 @@ pub mod pcap;
 pub mod router;
 /// Any text as a script.
 pub mod script_parse;
+/// Any bytes as what neighbours, subscribers and servers say.
+pub mod sessions;
 
 /// How inputs are varied without a fuzzer.
 pub mod mutate;
@@ -46,5 +48,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "pcap", run: pcap::run, words: Vec::new },
     Target { name: "layer7", run: layer7::run, words: layer7::words },
     Target { name: "announced", run: announced::run, words: Vec::new },
+    Target { name: "sessions", run: sessions::run, words: Vec::new },
     Target { name: "api_sentence", run: api_sentence::run, words: api_sentence::words },
 ];

@@ -43,8 +43,16 @@ const STEPS: &[Step] = &[
 const BESIDE: &[&str] = &["clippy", "docs", "fuzz"];
 
 /// Fuzz targets, and seconds for each.
-const FUZZ: &[&str] =
-    &["frame_parse", "script_parse", "router", "pcap", "layer7", "announced", "api_sentence"];
+const FUZZ: &[&str] = &[
+    "frame_parse",
+    "script_parse",
+    "router",
+    "pcap",
+    "layer7",
+    "announced",
+    "sessions",
+    "api_sentence",
+];
 const FUZZ_SECONDS: &str = "5";
 
 /// The rows of the table: mode and configurations, each in every size.

@@ -1,0 +1,66 @@
+//! Any bytes as what neighbours, subscribers and servers say to the router: none of it panics.
+
+use wire::dhcp6;
+use wire::gre::Gre;
+use wire::icmpv6::Neighbour;
+use wire::l2tp;
+use wire::lacp::Lacpdu;
+use wire::mld::Query;
+use wire::ppp::Control;
+use wire::pppoe::Discovery;
+use wire::radius::Packet;
+use wire::router_advertisement::RouterAdvertisement;
+use wire::vrrp::Advertisement;
+
+/// Where VRRP's packet is said to come from.
+const SRC: u32 = 0xc0a8_0001;
+
+/// Reads the bytes as PPPoE, PPP, L2TP, RADIUS, DHCPv6, VRRP, LACP, the spanning tree, NAT-PMP, GRE,
+/// neighbour discovery and MLD. What was read of those that are written as well is written, and read again.
+pub fn run(bytes: &[u8]) {
+    if let Some(said) = Discovery::read(bytes) {
+        let tags: Vec<_> = said.tags().collect();
+        let again = Discovery::write(said.code, said.session, &tags);
+        let again = Discovery::read(&again).map(|said| said.tags().collect::<Vec<_>>());
+        assert_eq!(again, Some(tags));
+    }
+    if let Some(said) = Control::read(bytes) {
+        let written = said.write(0xc021);
+        assert_eq!(Control::read(&written[2..]), Some(said));
+        let _ = said.options();
+        let _ = wire::ppp::value_and_name(said.data);
+    }
+    if let Some((header, range)) = l2tp::locate(bytes) {
+        let _ = l2tp::Message::read(&bytes[range], b"secret");
+        assert_eq!(l2tp::read(bytes).map(|(header, _)| header), Some(header));
+    }
+    if let Some(packet) = Packet::read(bytes) {
+        for (kind, value) in &packet.attributes {
+            let _ = (packet.number(*kind), packet.text(*kind), packet.vendor(311, *kind));
+            let _ = wire::radius::mppe_key(value, b"secret", &packet.authenticator);
+            let _ = wire::radius::show(value, b"secret", &packet.authenticator);
+        }
+        let _ = packet.is_proved([0; 16], b"secret");
+        assert_eq!(Packet::read(&packet.write()), Some(packet));
+    }
+    if let Some(message) = dhcp6::Message::read(bytes) {
+        let _ = message.addresses(dhcp6::option::DNS);
+        let again = dhcp6::Message::read(&message.to_bytes());
+        assert_eq!(again.map(|again| again.associations), Some(message.associations));
+    }
+    if let Some(said) = Advertisement::read(bytes, SRC) {
+        assert_eq!(
+            Advertisement::read(&said.to_bytes(SRC), SRC).map(|again| again.vrid),
+            Some(said.vrid)
+        );
+    }
+    if let Some(said) = Lacpdu::read(bytes) {
+        assert_eq!(Lacpdu::read(&said.to_bytes()), Some(said));
+    }
+    if let Some(said) = wire::bpdu::Bpdu::read(bytes) {
+        assert_eq!(wire::bpdu::Bpdu::read(&said.frame(wire::MacAddr::default())), Some(said));
+    }
+    let _ = wire::nat_pmp::read(bytes);
+    let _ = (Gre::read(bytes), wire::pppoe::session(bytes));
+    let _ = (Neighbour::read(bytes), Query::read(bytes), RouterAdvertisement::read(bytes));
+}
