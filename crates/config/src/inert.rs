@@ -56,7 +56,6 @@ pub const TABLE: &[(&str, &str)] = &[
     ("/system leds", "there are no LEDs"),
     ("/system lcd", "there is no display"),
     ("/system package", "packages are the host's"),
-    ("/system ntp server", "nobody is told the time"),
     ("/system resource irq", "interrupts are the host's"),
     ("/system routerboard", "there is no RouterBOARD"),
     ("/system ups", "the UPS is the host's"),

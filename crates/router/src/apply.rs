@@ -22,11 +22,13 @@ use crate::interface::bonding::{Bond, State};
 use crate::interface::bridge::Bridge;
 use crate::interface::bridge::hosts::{self, Hosts};
 use crate::interface::bridge::stp::Stp;
+use crate::interface::pppoe::{Session, Standing};
 use crate::interface::tunnel::Tunnel;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::{Machine, Vrrp};
 use crate::ip::family::Family;
 use crate::ip::route::TooManyTargets;
+use crate::ip::services::Services;
 use crate::ip::{arp, dhcp, discovery, dns, nat_pmp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd, pool};
@@ -102,11 +104,25 @@ impl Router {
         Ok(())
     }
 
-    /// New sessions begin at zero, whoever had their interface before.
+    /// New sessions begin at zero, whoever had their interface before; their scripts run, and those of
+    /// sessions that are over.
     fn welcome(&mut self, change: &Change) {
-        let old = self.program.sessions.list().iter();
-        let old: HashSet<u64> = old.map(|standing| standing.session.number).collect();
+        let numbers = |program: &Program| -> HashSet<u64> {
+            program.sessions.list().iter().map(|standing| standing.session.number).collect()
+        };
+        let (old, new) = (numbers(&self.program), numbers(&change.program));
         let had = |number| old.contains(&number);
+        let before = self.program.clone();
+        for Standing { session, .. } in before.sessions.list() {
+            if !new.contains(&session.number) {
+                want_script(&mut self.services, session, &session.scripts.on_down);
+            }
+        }
+        for Standing { session, .. } in change.program.sessions.list() {
+            if !had(session.number) {
+                want_script(&mut self.services, session, &session.scripts.on_up);
+            }
+        }
         let servers = change.program.sessions.list().iter();
         let servers = servers.filter(|standing| standing.session.is_servers());
         let fresh: Vec<InterfaceId> = servers
@@ -384,4 +400,18 @@ fn lost_addresses<A: Family>(
         return Vec::new();
     }
     had.difference(&has).map(|(_, address)| *address).collect()
+}
+
+/// Wants a script of a session's to run.
+fn want_script(services: &mut Services, session: &Session, script: &str) {
+    let show = |address: u32| std::net::Ipv4Addr::from(address).to_string();
+    let user = session.grant.as_ref().map_or("", |grant| &grant.user);
+    let known = [
+        ("user", config::quote_always(user)),
+        ("local-address", show(session.local)),
+        ("remote-address", show(session.remote)),
+        ("caller-id", config::quote_always(&session.carrier.caller())),
+        ("interface", config::quote_always(&session.name)),
+    ];
+    services.want_script(format!("ppp {}", session.name), &known, script);
 }

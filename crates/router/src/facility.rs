@@ -189,6 +189,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &logging::menu::RULES,
     &ntp::menu::FACILITY,
     &ntp::menu::SERVERS_FACILITY,
+    &ntp::menu::SERVER_FACILITY,
 ];
 
 /// All menus of the router, those that others refer to first.

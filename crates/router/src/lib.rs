@@ -78,6 +78,7 @@ pub mod tool;
 pub use compiler::{Change, Compiler, News};
 pub use facility::{COMMANDS, MENUS};
 pub use interface::Link;
+pub use ip::services::WantedScript;
 pub use parts::{InterfaceCounts, PathCounts, Trouble};
 pub use program::PortInfo;
 pub use router::Router;

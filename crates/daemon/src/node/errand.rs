@@ -20,8 +20,8 @@ use config::{
     Call, Command, Display, Item, ItemId, Job, Menu, MenuKind, Progress, Property, Reply, Started,
     Tree, Type, Unnamed, Value,
 };
-use router::Router;
 use router::system::logging::Outlet;
+use router::{Router, WantedScript};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -290,13 +290,11 @@ impl Errands {
                 at + interval * u32::try_from(missed + 1).unwrap_or(u32::MAX)
             });
             let event = SCHEDULER.read(&plan.item).text("on-event");
-            let named = tree.items(SCRIPT.path).iter().find(|item| item.name("name") == event);
-            if let Some(script) = named {
+            if let Some(script) = named(tree, &event) {
                 *self.scripts.entry(script.id).or_default() += 1;
             }
-            let source = named.map_or(event, |script| SCRIPT.read(script).text("source"));
-            let writes = writes(&SCHEDULER, &plan.item)
-                && named.is_none_or(|script| writes(&SCRIPT, script));
+            let (source, may_write) = source_of(tree, event);
+            let writes = writes(&SCHEDULER, &plan.item) && may_write;
             want(&mut self.wanted, plan.item.name("name").to_string(), source, writes);
         }
         if let Some((tree, _)) = self.back.take_if(|(_, at)| *at <= now) {
@@ -381,6 +379,19 @@ fn writes(menu: &'static Menu, item: &Item) -> bool {
     menu.read(item).text("policy").split(',').any(|right| right == "write")
 }
 
+/// The script of this name.
+fn named<'a>(tree: &'a Tree, name: &str) -> Option<&'a Item> {
+    tree.items(SCRIPT.path).iter().map(|item| &**item).find(|item| item.name("name") == name)
+}
+
+/// The source that is meant by a script's name, or by itself; and whether it may write.
+fn source_of(tree: &Tree, script: String) -> (String, bool) {
+    match named(tree, &script) {
+        Some(item) => (SCRIPT.read(item).text("source"), writes(&SCRIPT, item)),
+        None => (script, true),
+    }
+}
+
 fn want(wanted: &mut VecDeque<Errand>, name: String, source: String, writes: bool) {
     if !source.is_empty() && wanted.len() < WAITING {
         wanted.push_back(Errand::Script(Script { name, source, writes }));
@@ -404,7 +415,7 @@ impl Watch {
             None => match router.start(&self.ping(), tree, now) {
                 Ok(Started::Job(question)) => question,
                 // It has nobody to ask from now: an address that is not its own, for one.
-                _ => return self.learn(false, now, wanted),
+                _ => return self.learn(false, now, tree, wanted),
             },
         };
         match question.poll(router, now, &mut Vec::new()) {
@@ -416,7 +427,7 @@ impl Watch {
                 question.stop(router, now);
                 let is_up = answered == Ok(Progress::Done(Reply::Text("1".to_string())));
                 self.next = now + read.time("interval").max(Duration::from_millis(100));
-                self.learn(is_up, now, wanted);
+                self.learn(is_up, now, tree, wanted);
             }
         }
     }
@@ -438,19 +449,22 @@ impl Watch {
         call
     }
 
-    fn learn(&mut self, is_up: bool, now: Moment, wanted: &mut VecDeque<Errand>) {
+    fn learn(&mut self, is_up: bool, now: Moment, tree: &Tree, wanted: &mut VecDeque<Errand>) {
         let read = NETWATCH.read(&self.item);
         if self.next <= now {
             self.next = now + read.time("interval").max(Duration::from_secs(1));
         }
         let name = || format!("netwatch {}", *read.value("host"));
-        want(wanted, name(), read.text("test-script"), true);
+        let mut run = |property| {
+            let (source, writes) = source_of(tree, read.text(property));
+            want(wanted, name(), source, writes);
+        };
+        run("test-script");
         if self.is_up == Some(is_up) {
             return;
         }
         (self.is_up, self.since) = (Some(is_up), now);
-        let script = read.text(if is_up { "up-script" } else { "down-script" });
-        want(wanted, name(), script, true);
+        run(if is_up { "up-script" } else { "down-script" });
     }
 }
 
@@ -491,8 +505,10 @@ impl Node {
 
     /// What is to be done now, by whoever drives the node.
     pub fn take_errand(&mut self) -> Option<Errand> {
-        if let Some((name, source)) = self.router.take_script() {
-            return Some(Errand::Script(Script { name, source, writes: true }));
+        if let Some(WantedScript { who, known, script }) = self.router.take_script() {
+            let (source, writes) = source_of(&self.tree, script);
+            let source = format!("{known}\n{source}");
+            return Some(Errand::Script(Script { name: who, source, writes }));
         }
         let line = || self.router.take_outside().map(|(to, line)| Errand::Line(to, line));
         self.errands.take().or_else(line)

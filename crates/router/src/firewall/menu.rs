@@ -226,35 +226,19 @@ const FILTER_HEAD: [Property; 5] = [
     Property::new("hw-offload", Type::Bool, "Whether a switch chip may help; kept, there is none."),
 ];
 
-const FILTER_ACTIONS: Type = Type::Only(
-    &Type::Enum(&[
-        "accept",
-        "add-dst-to-address-list",
-        "add-src-to-address-list",
-        "drop",
-        "fasttrack-connection",
-        "jump",
-        "log",
-        "passthrough",
-        "reject",
-        "return",
-        "tarpit",
-    ]),
-    &[
-        "accept",
-        "add-dst-to-address-list",
-        "add-src-to-address-list",
-        "drop",
-        "fasttrack-connection",
-        "jump",
-        "log",
-        "passthrough",
-        "reject",
-        "return",
-        "tarpit",
-    ],
-    NO_ACTION,
-);
+const FILTER_ACTIONS: Type = Type::Enum(&[
+    "accept",
+    "add-dst-to-address-list",
+    "add-src-to-address-list",
+    "drop",
+    "fasttrack-connection",
+    "jump",
+    "log",
+    "passthrough",
+    "reject",
+    "return",
+    "tarpit",
+]);
 
 const NAT_HEAD: [Property; 7] = [
     Property::new("chain", WORD, "srcnat, dstnat or a chain of your own.").required(),

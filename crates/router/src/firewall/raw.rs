@@ -13,7 +13,7 @@ use crate::firewall::effect::Effect;
 use crate::firewall::gate::Gate;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::mark::MarkBook;
-use crate::firewall::menu::{MATCHERS, NO_ACTION, RULES, TAIL, WORD, join};
+use crate::firewall::menu::{MATCHERS, RULES, TAIL, WORD, join};
 use crate::firewall::rule::{Books, Ruleset, Step};
 use crate::packet::View;
 use crate::recipe::Stage;
@@ -36,31 +36,17 @@ const HEAD: [Property; 3] = [
     Property::new("jump-target", WORD, "The chain to jump to."),
 ];
 
-const ACTIONS: Type = Type::Only(
-    &Type::Enum(&[
-        "accept",
-        "add-dst-to-address-list",
-        "add-src-to-address-list",
-        "drop",
-        "jump",
-        "log",
-        "notrack",
-        "passthrough",
-        "return",
-    ]),
-    &[
-        "accept",
-        "add-dst-to-address-list",
-        "add-src-to-address-list",
-        "drop",
-        "jump",
-        "log",
-        "notrack",
-        "passthrough",
-        "return",
-    ],
-    NO_ACTION,
-);
+const ACTIONS: Type = Type::Enum(&[
+    "accept",
+    "add-dst-to-address-list",
+    "add-src-to-address-list",
+    "drop",
+    "jump",
+    "log",
+    "notrack",
+    "passthrough",
+    "return",
+]);
 
 /// What the rules of all tables look at, but for what is found out later: connections, marks.
 const RAW_MATCHERS: [Property; N_MATCHERS] = {

@@ -8,7 +8,6 @@
 //! link_out ─► session_out ─► [packet_out] ─► LOCAL OUT        ticks ─► [tick]
 //! ```
 
-use super::local_out;
 use super::ppp;
 use super::pppoe::{is_data, packet_in};
 use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, send_outer, with_room};
@@ -35,7 +34,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::l2tp::{self, Bad, DATA_LEN, Header, Message, PORT, avp, message};
 use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
-use wire::{MacAddr, Moment, checksum};
+use wire::{Moment, checksum};
 
 /// What the router is called.
 const NAME: &str = "wirespeed";
@@ -194,19 +193,7 @@ pub(super) fn say(r: &mut Router, now: Moment, carrier: Carrier, packet: &[u8]) 
     let Some(tunnel) = r.link.l2tp.get(tunnel) else { return };
     let ends = tunnel.ends;
     let bytes = [&l2tp::data_header(tunnel.peer_id, peer_id)[..], packet].concat();
-    send(r, now, ends, &bytes);
-}
-
-fn send(r: &mut Router, now: Moment, ends: (End, End), payload: &[u8]) {
-    let macs = (MacAddr::default(), MacAddr::default());
-    match datagram::udp(&mut r.io.pool, macs, ends, payload) {
-        Some(frame) => {
-            r.stats.tally.made += 1;
-            r.tools.sent = true;
-            local_out(r, now, frame);
-        }
-        None => r.stats.discards.add(Discard::NoFrame),
-    }
+    datagram::send(r, now, ends, &bytes);
 }
 
 /// The profile of the server's sessions.
@@ -271,7 +258,7 @@ fn post(
         (tunnel.ends, bytes, tunnel.waiting.len())
     });
     let Some((ends, bytes, waiting)) = posted else { return };
-    send(r, now, ends, &bytes);
+    datagram::send(r, now, ends, &bytes);
     if waiting > MOST_WAITING {
         tear_down(r, now, id, None);
     }
@@ -282,7 +269,7 @@ fn acknowledge(r: &mut Router, now: Moment, id: u16) {
     let Some(tunnel) = r.link.l2tp.get(id) else { return };
     let bytes = l2tp::control((tunnel.peer_id, 0), (tunnel.ns, tunnel.nr), &[]);
     let ends = tunnel.ends;
-    send(r, now, ends, &bytes);
+    datagram::send(r, now, ends, &bytes);
 }
 
 /// What both ends say of themselves.
@@ -547,19 +534,19 @@ fn begin(r: &mut Router, now: Moment, tunnel: &Tunnel, id: u16, peer_id: u16) {
         (Some(item), _) => {
             let dial = r.link.l2tp.dials.get(&item);
             let Some(client) = dial.map(|(client, _)| client.clone()) else { return };
-            let terms = program.users.profile(&client.profile).terms.clone();
+            let profile = program.users.profile(&client.profile);
             let role = Role::Client {
                 user: client.user.clone(),
                 password: client.password.clone(),
                 allow: client.allow,
                 wants_dns: client.uses_dns,
-                encryption: terms.encryption,
+                encryption: profile.terms.encryption,
             };
-            let more = (terms.ipv6, client.keepalive);
+            let more = (profile.terms.ipv6, client.keepalive);
             let (machine, out) = ppp::machine(r, now, own, role, client.mru, more);
             let call = Call {
                 name: client.name.clone(),
-                clamps_mss: terms.clamps_mss,
+                profile: Some(profile),
                 route: client.route,
                 uses_dns: client.uses_dns,
                 ..Call::new(Owner::Client(item), carrier, machine, now)
@@ -604,7 +591,7 @@ fn tear_down(r: &mut Router, now: Moment, id: u16, result: Option<u16>) {
         ];
         // Whoever does not hear it finds out by his own questions.
         let bytes = l2tp::control((tunnel.peer_id, 0), (tunnel.ns, tunnel.nr), &avps);
-        send(r, now, tunnel.ends, &bytes);
+        datagram::send(r, now, tunnel.ends, &bytes);
     }
     for place in tunnel.legs.iter().filter_map(|leg| leg.place) {
         ppp::lost(r, now, place);
@@ -695,6 +682,6 @@ fn remind(r: &mut Router, now: Moment, id: u16) {
     });
     let Some((ends, waiting)) = again else { return };
     for (_, bytes) in waiting {
-        send(r, now, ends, &bytes);
+        datagram::send(r, now, ends, &bytes);
     }
 }

@@ -54,6 +54,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     if ntp::is_asked(r, &p) {
         return ntp::receive(r, now, p);
     }
+    if ntp::is_served(r, &p) {
+        return ntp::serve(r, now, p);
+    }
     if nat_pmp::is_asked(r, &p) {
         return nat_pmp::receive(r, now, p);
     }

@@ -589,19 +589,20 @@ fn given(
     let ac_name = ac_name.clone();
     *dial = Dial::Calling;
     let service = said.tag(tag::SERVICE_NAME).unwrap_or(&[]);
-    let terms = r.program.users.profile(&dialer.profile).terms.clone();
+    let profile = r.program.users.profile(&dialer.profile);
     let role = Role::Client {
         user: dialer.user.clone(),
         password: dialer.password.clone(),
         allow: dialer.allow,
         wants_dns: dialer.uses_dns,
-        encryption: terms.encryption,
+        encryption: profile.terms.encryption,
     };
-    let (machine, out) = machine(r, now, on, role, dialer.mru, (terms.ipv6, dialer.keepalive));
+    let more = (profile.terms.ipv6, dialer.keepalive);
+    let (machine, out) = machine(r, now, on, role, dialer.mru, more);
     let carrier = Carrier::Pppoe { on, id: said.session, peer: src };
     let call = Call {
         name: dialer.name.clone(),
-        clamps_mss: terms.clamps_mss,
+        profile: Some(profile),
         route: dialer.route,
         uses_dns: dialer.uses_dns,
         ac_name,

@@ -10,7 +10,7 @@
 //! Each request has a port of its own, so that many may wait at the same time. An answer is believed if it
 //! comes from where was asked, and knows the secret.
 
-use super::{local_out, ppp};
+use super::ppp;
 use crate::discard::Discard;
 use crate::interface::ppp::aaa::Server;
 use crate::interface::ppp::calls::Call;
@@ -25,9 +25,9 @@ use crate::router::Router;
 use crate::story::Event;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use wire::Moment;
 use wire::layers::protocol;
 use wire::radius::{self, Packet, attribute as is, code, microsoft, mikrotik};
-use wire::{MacAddr, Moment};
 
 /// How often each server is asked.
 const TRIES: u8 = 3;
@@ -188,7 +188,7 @@ fn go_on(r: &mut Router, now: Moment, mut pending: Pending) {
         let id = r.services.dice.throw() as u8;
         pending.sent = packet(&pending, server, id, authenticator, address);
         (pending.tries, pending.due) = (1, now + server.timeout);
-        send(r, now, pending.ends, &bytes(&pending.sent, server));
+        datagram::send(r, now, pending.ends, &bytes(&pending.sent, server));
         r.link.up_due = r.link.up_due.min(pending.due);
         r.link.radius.pending.insert(own.port, pending);
         return;
@@ -243,18 +243,6 @@ fn packet(pending: &Pending, server: &Server, id: u8, authenticator: [u8; 16], o
         }
     }
     packet
-}
-
-fn send(r: &mut Router, now: Moment, ends: (End, End), payload: &[u8]) {
-    let macs = (MacAddr::default(), MacAddr::default());
-    match datagram::udp(&mut r.io.pool, macs, ends, payload) {
-        Some(frame) => {
-            r.stats.tally.made += 1;
-            r.tools.sent = true;
-            local_out(r, now, frame);
-        }
-        None => r.stats.discards.add(Discard::NoFrame),
-    }
 }
 
 /// Nobody has answered.
@@ -442,7 +430,7 @@ fn disconnect(r: &mut Router, now: Moment, ends: (End, End), said: &Packet) -> O
         ppp::close(r, now, place, Over::Disconnected);
     }
     let bytes = reply.write_answer(said.authenticator, server.secret.as_bytes());
-    send(r, now, ends, &bytes);
+    datagram::send(r, now, ends, &bytes);
     Some(())
 }
 
@@ -459,7 +447,7 @@ pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
         match program.aaa.servers.get(pending.server) {
             Some(server) if pending.tries < TRIES => {
                 (pending.tries, pending.due) = (pending.tries + 1, now + server.timeout);
-                send(r, now, pending.ends, &bytes(&pending.sent, server));
+                datagram::send(r, now, pending.ends, &bytes(&pending.sent, server));
                 r.link.radius.pending.insert(port, pending);
             }
             _ => {

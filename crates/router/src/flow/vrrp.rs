@@ -125,7 +125,14 @@ pub(super) fn tick(
         if machine.is_master() {
             up.push(vrrp.interface);
         }
+        let news = machine.news();
         due = machine.due().map_or(due, |at| due.min(at));
+        if let Some(is_master) = news {
+            let [on_master, on_backup] = &vrrp.scripts;
+            let script = if is_master { on_master } else { on_backup };
+            let who = format!("vrrp {}", program.interface(vrrp.interface).name);
+            r.services.want_script(who, &[], script);
+        }
         match act {
             Act::Nothing => {}
             Act::Advertise => advertise(r, now, vrrp, vrrp.settings.priority),

@@ -1,11 +1,13 @@
 //! UDP datagrams of the router's own services: what one says, and making one.
 
 use super::icmp::write_ipv4;
+use crate::discard::Discard;
+use crate::flow;
 use crate::packet::Packet;
 use crate::router::Router;
 use port::{Frame, Pool};
 use wire::layers::{ETHERTYPE_IPV4, protocol};
-use wire::{MacAddr, checksum};
+use wire::{FiveTuple, MacAddr, Moment, checksum};
 
 /// An address and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +43,25 @@ pub(crate) fn udp(
     udp[6..8].copy_from_slice(&sum.to_be_bytes());
     write_ipv4(&mut bytes[14..], 0, protocol::UDP, src.address, dst.address);
     Some(frame)
+}
+
+/// Sends a datagram of the router's own by OUTPUT; without a frame for it there is none.
+pub(crate) fn send(r: &mut Router, now: Moment, ends: (End, End), payload: &[u8]) {
+    let macs = (MacAddr::default(), MacAddr::default());
+    match udp(&mut r.io.pool, macs, ends, payload) {
+        Some(frame) => {
+            r.stats.tally.made += 1;
+            r.tools.sent = true;
+            flow::local_out(r, now, frame);
+        }
+        None => r.stats.discards.add(Discard::NoFrame),
+    }
+}
+
+/// Sends what answers a datagram: from where that went, to where it came from.
+pub(crate) fn answer(r: &mut Router, now: Moment, asked: &FiveTuple, payload: &[u8]) {
+    let own = End { address: asked.dst, port: asked.dst_port };
+    send(r, now, (own, End { address: asked.src, port: asked.src_port }), payload);
 }
 
 impl Router {

@@ -17,11 +17,10 @@ use crate::discard::Discard;
 use crate::facility::Facility;
 use crate::firewall::menu::NAT;
 use crate::firewall::nat::NatVerdict;
-use crate::flow;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::interface::menu::ANY_INTERFACE;
 use crate::interface::{InterfaceId, Names};
-use crate::ip::datagram::{self, End};
+use crate::ip::datagram;
 use crate::ip::family::Block;
 use crate::packet::Packet;
 use crate::program::Program;
@@ -34,7 +33,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::layers::protocol;
 use wire::nat_pmp::{self, Mapping, PORT, Request, result};
-use wire::{FiveTuple, MacAddr, Moment};
+use wire::{FiveTuple, Moment};
 
 /// `/ip nat-pmp`.
 pub(crate) static MENU: Menu = Menu {
@@ -213,17 +212,7 @@ pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
     r.tell(|| Event::Local);
     r.consume(p);
     r.services.due = now;
-    let ends =
-        (End { address: tuple.dst, port: PORT }, End { address: tuple.src, port: tuple.src_port });
-    let macs = (MacAddr::default(), MacAddr::default());
-    match datagram::udp(&mut r.io.pool, macs, ends, &answer) {
-        Some(frame) => {
-            r.stats.tally.made += 1;
-            r.tools.sent = true;
-            flow::local_out(r, now, frame);
-        }
-        None => r.stats.discards.add(Discard::NoFrame),
-    }
+    datagram::answer(r, now, &tuple, &answer);
 }
 
 /// What a connection is translated to that no rule has decided about.

@@ -11,6 +11,7 @@ use super::dns::resolver::Resolver;
 use super::nat_pmp;
 use super::pool::Used;
 use crate::ipv6;
+use crate::router::Router;
 use crate::system::ntp;
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
@@ -26,8 +27,8 @@ pub(crate) struct Services {
     pub(crate) leases: Leases,
     /// DHCP clients, by item.
     pub(crate) clients: BTreeMap<config::ItemId, Machine>,
-    /// Scripts of theirs that are to run: a name, and the source.
-    pub(crate) scripts: VecDeque<(String, String)>,
+    /// Scripts that are to run.
+    scripts: VecDeque<WantedScript>,
     /// What they have been given.
     pub(crate) leased: Arc<[Leased]>,
     /// What IPv6 keeps between packets.
@@ -45,6 +46,45 @@ pub(crate) struct Services {
     pub(crate) dice: Dice,
     /// When something is due next.
     pub(crate) due: Moment,
+}
+
+/// A script that is to run, because of what has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedScript {
+    /// Who wants it.
+    pub who: String,
+    /// What it may know: lines that say so, to be put in front of it.
+    pub known: String,
+    /// A script's name, or its source.
+    pub script: String,
+}
+
+/// Scripts that wait to be run; further ones are left out.
+const MAX_SCRIPTS: usize = 64;
+
+impl Services {
+    /// Wants a script to run that may know this: names, and values as they are typed. An empty one is none.
+    pub(crate) fn want_script(&mut self, who: String, known: &[(&str, String)], script: &str) {
+        if script.is_empty() || self.scripts.len() >= MAX_SCRIPTS {
+            return;
+        }
+        let known = known.iter().map(|(name, value)| format!(":local \"{name}\" {value}; "));
+        let (known, script) = (known.collect(), script.to_string());
+        self.scripts.push_back(WantedScript { who, known, script });
+    }
+}
+
+impl Router {
+    /// The next script that is to run.
+    pub fn take_script(&mut self) -> Option<WantedScript> {
+        self.services.scripts.pop_front()
+    }
+
+    /// Whether there is one.
+    #[inline]
+    pub fn has_scripts(&self) -> bool {
+        !self.services.scripts.is_empty()
+    }
 }
 
 /// Numbers that others should not guess: transactions, ports. Repeatable, unless it is given a secret.

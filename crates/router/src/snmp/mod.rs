@@ -14,8 +14,7 @@ pub(crate) mod menu;
 mod mib;
 
 use crate::discard::Discard;
-use crate::flow;
-use crate::ip::datagram::{self, End};
+use crate::ip::datagram;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
@@ -25,7 +24,7 @@ use std::time::Duration;
 use wire::layers::protocol;
 use wire::snmp::PORT;
 use wire::snmp::agent::{self, Kind, Request, Value, error};
-use wire::{Ipv4Prefix, MacAddr, Moment};
+use wire::{Ipv4Prefix, Moment};
 
 /// Bytes of a response's values: it fits a frame.
 const MOST: usize = 1300;
@@ -77,17 +76,7 @@ pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
         r.learnt.recipes.fold(&mut r.stats.counters);
     }
     let answer = answer(&mib::Mib::new(r, now), &request);
-    let ends =
-        (End { address: tuple.dst, port: PORT }, End { address: tuple.src, port: tuple.src_port });
-    let macs = (MacAddr::default(), MacAddr::default());
-    match datagram::udp(&mut r.io.pool, macs, ends, &answer) {
-        Some(frame) => {
-            r.stats.tally.made += 1;
-            r.tools.sent = true;
-            flow::local_out(r, now, frame);
-        }
-        None => r.stats.discards.add(Discard::NoFrame),
-    }
+    datagram::answer(r, now, &tuple, &answer);
 }
 
 /// The response to a request.

@@ -3,7 +3,7 @@
 //! ```text
 //! /system identity   the name that neighbours, managers and prompts are told
 //! /system logging    rules and actions: memory, disk, echo, remote
-//! /system ntp client the time of day, asked of others
+//! /system ntp        the time of day, asked of others, and told to others
 //! ```
 //!
 //! What a box is made of and its scripts are the daemon's.
@@ -12,7 +12,7 @@
 pub(crate) mod identity;
 // `/system logging`.
 pub mod logging;
-// `/system ntp client`.
+// `/system ntp`.
 pub(crate) mod ntp;
 
 pub use identity::IDENTITY;
@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) logging: Arc<logging::Logging>,
     /// `/system ntp client`.
     pub(crate) ntp: Arc<ntp::Settings>,
+    /// `/system ntp server`.
+    pub(crate) serving: ntp::Serving,
     /// `/snmp`.
     pub(crate) snmp: Arc<snmp::Settings>,
     /// `/ip neighbor discovery-settings`.

@@ -234,6 +234,48 @@ fn a_server_answers() {
 }
 
 /// A client whose lease says so is in address lists, for as long as the address is its own.
+/// The server's script runs when a lease begins and when it ends, however it does; a client's words are no
+/// part of it.
+#[test]
+fn a_lease_runs_a_script() {
+    let mut rig = Rig::new(2, SERVER);
+    rig.run("/ip dhcp-server set s lease-script=\":put x\"");
+    let ran = |rig: &mut Rig| -> Vec<String> {
+        let all = std::iter::from_fn(|| rig.router.take_script());
+        all.map(|wanted| {
+            assert_eq!((&*wanted.who, &*wanted.script), ("dhcp-server s", ":put x"));
+            for known in [
+                ":local \"leaseServerName\" \"s\";",
+                ":local \"leaseActMAC\" \"06:00:00:00:00:01\";",
+                ":local \"leaseActIP\" 10.0.0.12;",
+                ":local \"lease-hostname\" \"a\\\"; /quit\";",
+            ] {
+                assert!(wanted.known.contains(known), "{known}: {}", wanted.known);
+            }
+            wanted.known.chars().find(char::is_ascii_digit).into_iter().collect()
+        })
+        .collect()
+    };
+    let address = ip(10, 0, 0, 12);
+    let named = |message: &mut Message| message.push(option::HOST_NAME, *b"a\"; /quit");
+    let asks = |rig: &mut Rig, kinds: &[Kind]| {
+        for &kind in kinds {
+            rig.ask(&said(1, kind, |message| {
+                want(address)(message);
+                named(message);
+            }));
+        }
+    };
+    asks(&mut rig, &[Kind::Discover, Kind::Request, Kind::Request]);
+    assert_eq!(ran(&mut rig), ["1"]);
+    rig.ask(&said(1, Kind::Release, |message| message.ciaddr = address));
+    assert_eq!(ran(&mut rig), ["0"]);
+    asks(&mut rig, &[Kind::Discover, Kind::Request]);
+    assert_eq!(ran(&mut rig), ["1"]);
+    rig.wait(Duration::from_secs(601));
+    assert_eq!(ran(&mut rig), ["0"], "it ran out");
+}
+
 #[test]
 fn a_lease_is_in_its_address_lists() {
     let mut rig = Rig::new(2, SERVER);

@@ -79,8 +79,9 @@ fn a_client_has_a_script() {
         pair.client.run(command);
         pair.wait(if command.is_empty() { 50 } else { 1 });
         let wanted = pair.client.router.take_script();
-        let (name, source) = wanted.unwrap_or_else(|| panic!("{command}: no script"));
-        assert_eq!(name, "dhcp-client to \"isp\"");
+        let wanted = wanted.unwrap_or_else(|| panic!("{command}: no script"));
+        assert_eq!(wanted.who, "dhcp-client to \"isp\"");
+        let source = format!("{}\n{}", wanted.known, wanted.script);
         pair.client.run(&source);
         let export = pair.client.run("/ip route export terse");
         let added = export.lines().last().unwrap_or_default();

@@ -104,3 +104,42 @@ fn silence() {
     rig.run("/system ntp client set enabled=no");
     assert_eq!(asked(&mut rig, 60).len(), 0);
 }
+
+/// The server tells what the router's own clock shows, and at which distance from one; not before it knows.
+#[test]
+fn who_asks_is_told() {
+    let server = "/system ntp server set enabled=yes";
+    let client = "/system ntp client set enabled=yes primary-ntp=10.0.0.9";
+    for (config, synced, stratum) in [
+        (String::new(), false, None),
+        (server.to_string(), false, Some(0)),
+        (format!("{server} use-local-clock=yes local-clock-stratum=7"), false, Some(7)),
+        (format!("{server} use-local-clock=yes\n{client}"), true, Some(3)),
+    ] {
+        let mut rig = Rig::new(1, &format!("{CONFIG}{config}"));
+        if synced {
+            let [(_, port, cookie)] = asked(&mut rig, 1)[..] else { panic!("{config}") };
+            says(&mut rig, 9, (port, cookie), 2, DAY);
+        }
+        rig.take(1);
+        let question = wire::ntp::question(77);
+        let frame = craft::udp(ip(10, 0, 0, 8), 5000, ip(10, 0, 0, 1), 123);
+        let frame =
+            craft::Frame { src_mac: mac(8), dst_mac: own_mac(1), payload: &question, ..frame };
+        rig.send(1, &frame.build());
+        rig.breathe();
+        let told: Vec<_> = rig
+            .take(1)
+            .iter()
+            .filter_map(|frame| wire::ntp::read(frame.get(42..)?))
+            .map(|answer| {
+                assert_eq!((answer.origin, answer.alarm), (77, answer.stratum == 0), "{config}");
+                let apart = (answer.sent / 1_000_000_000).abs_diff(unix(&mut rig));
+                assert!(apart <= 1, "{config}: {answer:?}");
+                answer.stratum
+            })
+            .collect();
+        assert_eq!(told, stratum.into_iter().collect::<Vec<_>>(), "{config}");
+        assert!(rig.router.frames().balance());
+    }
+}

@@ -320,6 +320,34 @@ fn who_may_log_in() {
     }
 }
 
+/// The profile's scripts run at both ends, with what they may know.
+#[test]
+fn scripts() {
+    let profile = "/ppp profile add name=p on-up=\"begun\" on-down=\"over\"";
+    let server = format!("{profile}\n$S default-profile=p\n$P");
+    let mut pair = Pair::new(&format!("{profile}\n$C profile=p"), &server);
+    assert!(pair.runs());
+    let known = [
+        "\"user\" \"bob\"",
+        "\"local-address\" 10.9.0.1",
+        "\"remote-address\" 10.9.0.2",
+        "\"caller-id\" \"02:00:00:00:00:02\"",
+        "\"interface\" \"<pppoe-bob>\"",
+    ];
+    for (script, knows) in [("begun", &known[..]), ("over", &known[..])] {
+        let wanted = pair.server.router.take_script().expect(script);
+        assert_eq!((&*wanted.who, &*wanted.script), ("ppp <pppoe-bob>", script));
+        for known in knows {
+            assert!(wanted.known.contains(&format!(":local {known};")), "{}", wanted.known);
+        }
+        let wanted = pair.client.router.take_script().expect(script);
+        assert_eq!((&*wanted.who, &*wanted.script), ("ppp pppoe-out1", script));
+        assert!(!pair.server.router.has_scripts() && !pair.client.router.has_scripts());
+        pair.client.run("/interface pppoe-client disable pppoe-out1");
+        pair.wait(1);
+    }
+}
+
 #[test]
 fn a_session_ends() {
     let routes = "$C add-default-route=yes";

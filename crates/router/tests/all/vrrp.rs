@@ -196,6 +196,31 @@ fn failover() {
     }
 }
 
+#[test]
+fn scripts() {
+    let properties = ["200", "100"]
+        .map(|p| format!("priority={p} interval=100ms on-master=\"up\" on-backup=\"wait\""));
+    let mut lan = Lan::new("ether1", [&properties[0], &properties[1]]);
+    let ran = |lan: &mut Lan, n: usize| -> Vec<String> {
+        lan.wait(1000);
+        std::iter::from_fn(|| lan.routers[n].router.take_script())
+            .map(|wanted| {
+                assert_eq!(wanted.who, "vrrp vrrp1");
+                wanted.script
+            })
+            .collect()
+    };
+    assert_eq!(ran(&mut lan, 0), ["wait", "up"]);
+    assert_eq!(ran(&mut lan, 1), ["wait"]);
+    lan.cut[0] = true;
+    lan.routers[0].run("/interface ethernet disable ether1");
+    assert_eq!(ran(&mut lan, 1), ["up"]);
+    lan.cut[0] = false;
+    lan.routers[0].run("/interface ethernet enable ether1");
+    assert_eq!(ran(&mut lan, 0), ["wait", "up"]);
+    assert_eq!(ran(&mut lan, 1), ["wait"]);
+}
+
 /// What hosts send to the virtual address is routed, in FastPath from the second packet on.
 #[test]
 fn routed() {
@@ -295,7 +320,7 @@ fn refused() {
         ("/interface vrrp add interface=ether2 version=2 password=123456789", "longer than 8"),
         ("/interface vrrp add interface=g", "carries no Ethernet frames"),
         ("/interface vrrp add interface=ether2 v3-protocol=ipv6", "IPv6"),
-        ("/interface vrrp add interface=ether2 on-master=x", "scripts"),
+        ("/interface vrrp add interface=ether2 on-fail=x", "netwatch"),
         ("/interface vrrp add", "interface"),
     ] {
         match rig.try_run(line) {

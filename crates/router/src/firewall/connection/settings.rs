@@ -1,6 +1,4 @@
 //! `/ip firewall connection tracking`: how long connections live without traffic.
-//!
-//! Missing: **active-ipv4**, **active-ipv6** (version 7's).
 
 use super::service::Services;
 use std::time::Duration;

@@ -9,7 +9,7 @@
 
 use super::machine::{Machine, Phase};
 use super::mppe::Mppe;
-use super::users::Grant;
+use super::users::{Grant, Profile};
 use crate::interface::InterfaceId;
 use crate::interface::pppoe::Session;
 use config::ItemId;
@@ -87,8 +87,8 @@ pub(crate) struct Call {
     /// The name of its interface; of a server's that nobody has logged in to, of its number.
     pub(crate) name: String,
     pub(crate) grant: Option<Arc<Grant>>,
-    /// A client's `change-tcp-mss`.
-    pub(crate) clamps_mss: bool,
+    /// A client's profile.
+    pub(crate) profile: Option<Arc<Profile>>,
     /// A client's default route: its distance.
     pub(crate) route: Option<u8>,
     /// A client's `use-peer-dns`.
@@ -120,7 +120,7 @@ impl Call {
             since: now,
             name: String::new(),
             grant: None,
-            clamps_mss: false,
+            profile: None,
             route: None,
             uses_dns: false,
             host_uniq: Vec::new(),
@@ -156,7 +156,8 @@ impl Call {
             Carrier::Pppoe { on, id, peer } => (on, id, peer),
             Carrier::L2tp { id, .. } => (InterfaceId::NONE, id, MacAddr::default()),
         };
-        let granted = self.grant.as_ref();
+        let granted = self.grant.as_ref().map(|grant| &grant.terms);
+        let terms = granted.or(self.profile.as_ref().map(|profile| &profile.terms));
         Session {
             number: self.number,
             place: place as u32,
@@ -169,7 +170,8 @@ impl Call {
             local,
             remote,
             mtu: self.machine.mtu(),
-            clamps_mss: granted.map_or(self.clamps_mss, |grant| grant.terms.clamps_mss),
+            clamps_mss: terms.is_some_and(|terms| terms.clamps_mss),
+            scripts: terms.map(|terms| terms.scripts.clone()).unwrap_or_default(),
             encrypted: self.mppe.is_some(),
             route: self.route,
             grant: self.grant.clone(),

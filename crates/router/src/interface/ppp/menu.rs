@@ -115,8 +115,8 @@ pub(crate) static PROFILE: Menu = Menu {
         ),
         Property::missing("incoming-filter", "use /ip firewall filter with in-interface-list"),
         Property::missing("outgoing-filter", "use /ip firewall filter with out-interface-list"),
-        Property::missing("on-up", "scripts are not started"),
-        Property::missing("on-down", "scripts are not started"),
+        Property::new("on-up", Type::Text, "The script that runs when a session has begun."),
+        Property::new("on-down", Type::Text, "The script that runs when a session is over."),
     ],
     help: "What those who log in by PPP get.",
 };

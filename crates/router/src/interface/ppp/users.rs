@@ -58,6 +58,14 @@ pub(crate) struct Terms {
     pub(crate) by_radius: bool,
     pub(crate) class: Option<Vec<u8>>,
     pub(crate) interim: Option<Duration>,
+    pub(crate) scripts: Arc<Scripts>,
+}
+
+/// What runs when a session has begun, and when it is over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Scripts {
+    pub(crate) on_up: String,
+    pub(crate) on_down: String,
 }
 
 /// A profile as compiled.
@@ -251,6 +259,10 @@ impl Profile {
                 wins: two("wins-server"),
                 routes: Vec::new(),
                 limits: [0; 2],
+                scripts: Arc::new(Scripts {
+                    on_up: item.text("on-up"),
+                    on_down: item.text("on-down"),
+                }),
                 ..Terms::default()
             },
         }

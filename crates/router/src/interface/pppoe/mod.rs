@@ -22,7 +22,7 @@ pub(crate) mod status;
 use super::InterfaceId;
 use super::ppp::calls::{Carrier, ITEMS};
 use super::ppp::machine::Ways;
-use super::ppp::users::Grant;
+use super::ppp::users::{Grant, Scripts};
 use config::{ItemId, Read, Tree, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,6 +65,8 @@ pub struct Session {
     pub mtu: u16,
     /// `change-tcp-mss`.
     pub(crate) clamps_mss: bool,
+    /// `on-up` and `on-down`.
+    pub(crate) scripts: Arc<Scripts>,
     /// MPPE: what passes has to go the slow way, by its keys.
     pub(crate) encrypted: bool,
     /// Of a client: the distance of its default route.

@@ -53,12 +53,18 @@ pub(crate) struct Machine {
     masters: Duration,
     /// It has become the master, and nobody has been told.
     fresh: bool,
+    /// Whether it was master when somebody asked last; of one that was neither, nothing.
+    was: Option<bool>,
 }
 
 impl Machine {
     /// One whose link was not looked at yet.
-    pub(crate) const NEW: Machine =
-        Machine { standing: Standing::Initialize, masters: Duration::ZERO, fresh: false };
+    pub(crate) const NEW: Machine = Machine {
+        standing: Standing::Initialize,
+        masters: Duration::ZERO,
+        fresh: false,
+        was: None,
+    };
 
     /// Whether it has the addresses.
     pub(crate) fn is_master(&self) -> bool {
@@ -68,6 +74,17 @@ impl Machine {
     /// Whether it waits for its turn.
     pub(crate) fn is_backup(&self) -> bool {
         matches!(self.standing, Standing::Backup { .. })
+    }
+
+    /// Whether it has become master, or backup, since somebody asked last.
+    pub(crate) fn news(&mut self) -> Option<bool> {
+        let is = match self.standing {
+            Standing::Initialize => None,
+            Standing::Backup { .. } => Some(false),
+            Standing::Master { .. } => Some(true),
+        };
+        let was = std::mem::replace(&mut self.was, is);
+        is.filter(|_| is != was)
     }
 
     /// When something is due.

@@ -8,8 +8,8 @@
 //!
 //! A virtual router stands on an interface of Ethernet frames. Its `Machine` is pure; while it is
 //! the master its interface runs, its addresses are the router's own, ARP answers for them with the
-//! virtual address. Missing: **IPv6**, **scripts**, **groups**, **authentication=ah**, **FastPath
-//! through a bridge**.
+//! virtual address. Missing: **IPv6**, **groups**, **authentication=ah**, **FastPath through a
+//! bridge**.
 
 // The state machine.
 pub(crate) mod machine;
@@ -37,6 +37,8 @@ pub struct Vrrp {
     pub password: Option<[u8; 8]>,
     /// What its machine is told.
     pub settings: Settings,
+    /// `on-master`, `on-backup`.
+    pub(crate) scripts: [String; 2],
 }
 
 impl Vrrp {
@@ -58,6 +60,7 @@ impl Vrrp {
                 interval: item.time("interval"),
                 preempts: item.bool("preemption-mode"),
             },
+            scripts: ["on-master", "on-backup"].map(|name| item.text(name)),
         }
     }
 

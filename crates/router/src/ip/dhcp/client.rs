@@ -106,8 +106,6 @@ const SHORTEST: u32 = 10;
 const MAX_DNS: usize = 4;
 /// As much of the router's name is said as a label of DNS holds.
 const MAX_NAME: usize = 63;
-/// Scripts that wait to be run; further ones are left out.
-const MAX_SCRIPTS: usize = 64;
 /// Nor more routes.
 const MAX_ROUTES: usize = 64;
 
@@ -425,9 +423,6 @@ fn lost(
 
 /// Wants the client's script to run, with what it may know in front of it.
 fn want(r: &mut Router, program: &Program, client: &Client, given: &Given, bound: bool) {
-    if client.script.is_empty() || r.services.scripts.len() >= MAX_SCRIPTS {
-        return;
-    }
     let interface = &program.interface(client.interface).name;
     let show = |address: u32| Ipv4Addr::from(address).to_string();
     let known = [
@@ -437,10 +432,7 @@ fn want(r: &mut Router, program: &Program, client: &Client, given: &Given, bound
         ("gateway-address", given.gateway.map_or("\"\"".to_string(), show)),
         ("server-address", show(given.server)),
     ];
-    let known: String =
-        known.iter().map(|(name, value)| format!(":local \"{name}\" {value}; ")).collect();
-    let source = format!("{known}\n{}", client.script);
-    r.services.scripts.push_back((format!("dhcp-client {interface}"), source));
+    r.services.want_script(format!("dhcp-client {interface}"), &known, &client.script);
 }
 
 /// Notes what clients have been given: news, if it is something else than before.
@@ -507,17 +499,6 @@ pub(super) fn renew(r: &mut Router, now: Moment, id: ItemId) {
 }
 
 impl Router {
-    /// The next script of a DHCP client's that is to run: who wants it, and the source.
-    pub fn take_script(&mut self) -> Option<(String, String)> {
-        self.services.scripts.pop_front()
-    }
-
-    /// Whether there is one.
-    #[inline]
-    pub fn has_scripts(&self) -> bool {
-        !self.services.scripts.is_empty()
-    }
-
     /// The name servers that clients of DHCP and PPP were told, by those that use them.
     pub(crate) fn dynamic_servers(&self) -> Vec<u32> {
         let mut all = Vec::new();

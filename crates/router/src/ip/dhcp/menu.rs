@@ -51,7 +51,11 @@ pub(crate) const SERVER: Menu = Menu {
         Property::new("dhcp-option-set", OPTION_SET, "Options for all its clients.")
             .default("none"),
         Property::only("use-radius", &Type::Enum(&["accounting", "no", "yes"]), &["no"], NO_RADIUS),
-        Property::only("lease-script", &Type::Text, &[""], "scripts are not run"),
+        Property::new(
+            "lease-script",
+            Type::Text,
+            "The script that runs when a lease begins, or ends.",
+        ),
         Property::only("insert-queue-before", &WORD, &["first"], NO_QUEUE),
         Property::new("allow-dual-stack-queue", Type::Bool, NO_QUEUE).default("yes"),
         Property::missing("client-mac-limit", "every MAC address has one lease"),

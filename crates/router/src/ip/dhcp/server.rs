@@ -296,7 +296,8 @@ fn bind(
     lease: Lease,
 ) {
     let time = typed.and_then(|typed| typed.lease_time).unwrap_or(server.lease_time);
-    if lease.state != State::Bound {
+    let begins = lease.state != State::Bound;
+    if begins {
         let address = Ipv4Addr::from(lease.address);
         let text = format!("{} assigned {address} to {}", server.name, message.chaddr);
         r.stats.log.say(now, "dhcp,info", &text);
@@ -311,6 +312,9 @@ fn bind(
         ..lease
     };
     r.services.leases.put(lease.clone());
+    if begins {
+        want_script(r, server, &lease, true);
+    }
     if let (Some(typed), Some(alone)) = (typed, Ipv4Range::new(lease.address, lease.address)) {
         for list in &typed.lists {
             r.rules.lists.add(list, alone, Some(time), now);
@@ -391,7 +395,23 @@ fn end(r: &mut Router, now: Moment, address: u32, server: &str) {
     if lease.state == State::Bound {
         let text = format!("{server} deassigned {} from {}", Ipv4Addr::from(address), lease.mac);
         r.stats.log.say(now, "dhcp,info", &text);
+        let program = r.program.clone();
+        if let Some(server) = program.dhcp.servers.iter().find(|server| server.id == lease.server) {
+            want_script(r, server, &lease, false);
+        }
     }
+}
+
+/// Wants the server's script to run for a lease that is bound now, or is no more.
+fn want_script(r: &mut Router, server: &Server, lease: &Lease, bound: bool) {
+    let known = [
+        ("leaseBound", u8::from(bound).to_string()),
+        ("leaseServerName", config::quote_always(&server.name)),
+        ("leaseActMAC", config::quote_always(&lease.mac.to_string())),
+        ("leaseActIP", Ipv4Addr::from(lease.address).to_string()),
+        ("lease-hostname", config::quote_always(&lease.host_name)),
+    ];
+    r.services.want_script(format!("dhcp-server {}", server.name), &known, &server.script);
 }
 
 /// Does what is due; returns when something is due next.

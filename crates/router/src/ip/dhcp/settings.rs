@@ -33,6 +33,8 @@ pub(crate) struct Server {
     pub(crate) bootp: bool,
     pub(crate) always_broadcast: bool,
     pub(crate) options: Vec<Custom>,
+    /// `lease-script`.
+    pub(crate) script: String,
 }
 
 /// An option that a user wrote.
@@ -154,6 +156,7 @@ fn server(tree: &Tree, names: &Names, item: Read) -> Option<Server> {
         name: item.name().to_string(),
         interface: names.find(&item.text("interface"))?,
         pool: Some(item.text("address-pool")).filter(|name| name != "static-only"),
+        script: item.text("lease-script"),
         lease_time: item.time("lease-time"),
         authoritative: match item.text("authoritative").as_str() {
             "yes" => seconds(0),

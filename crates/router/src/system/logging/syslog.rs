@@ -10,12 +10,10 @@
 //! another for each: what is logged while they are sent goes to no server.
 
 use super::{Format, Remote};
-use crate::discard::Discard;
-use crate::flow;
 use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::own_address;
 use crate::router::Router;
-use wire::{MacAddr, Moment, date};
+use wire::{Moment, date};
 
 /// The port they come from: RouterOS's.
 const PORT: u16 = 514;
@@ -39,17 +37,9 @@ pub(crate) fn send(r: &mut Router, now: Moment) {
         text.truncate(text.floor_char_boundary(LONGEST));
         let Some(own) = remote.src.or_else(|| own_address(r, remote.to.address)) else { continue };
         let ends = (End { address: own, port: PORT }, remote.to);
-        let macs = (MacAddr::default(), MacAddr::default());
-        match datagram::udp(&mut r.io.pool, macs, ends, text.as_bytes()) {
-            Some(frame) => {
-                r.stats.tally.made += 1;
-                r.tools.sent = true;
-                r.stats.log.is_sending(true);
-                flow::local_out(r, now, frame);
-                r.stats.log.is_sending(false);
-            }
-            None => r.stats.discards.add(Discard::NoFrame),
-        }
+        r.stats.log.is_sending(true);
+        datagram::send(r, now, ends, text.as_bytes());
+        r.stats.log.is_sending(false);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The property tables of `/system ntp`, in the words of both versions.
 
-use super::{Server, Settings};
+use super::{Server, Serving, Settings};
 use crate::facility::Facility;
 use crate::status::RouterStatus;
 use config::{Menu, MenuKind, Property, Tree, Type, Value};
@@ -43,6 +43,41 @@ pub(crate) static SERVERS: Menu = Menu {
         Property::only("auth-key", &Type::Text, &["none"], "keys are not built").default(""),
     ],
     help: "Servers, in version 7.",
+};
+
+/// `/system ntp server`.
+pub(crate) static SERVER_MENU: Menu = Menu {
+    path: "/system ntp server",
+    kind: MenuKind::Settings,
+    properties: &[
+        Property::new("enabled", Type::Bool, "Whether who asks is told the time.").default("no"),
+        Property::new("use-local-clock", Type::Bool, "Whether, too, while nobody is believed.")
+            .default("no"),
+        Property::new("local-clock-stratum", Type::Number(1, 15), "At which stratum then.")
+            .default("5"),
+        Property::only("broadcast", &Type::Bool, &["no"], ASKED).default("no"),
+        Property::only("multicast", &Type::Bool, &["no"], ASKED).default("no"),
+        Property::only("manycast", &Type::Bool, &["no", "yes"], ASKED).default("no"),
+        Property::only("broadcast-addresses", &Type::Text, &[""], ASKED).default(""),
+        Property::only("auth-key", &Type::Text, &["none", ""], "keys are not built").default(""),
+        Property::only("vrf", &Type::Text, &["main", ""], "there is one VRF").default(""),
+    ],
+    help: "Tells who asks by SNTP the time that the router shows.",
+};
+
+const ASKED: &str = "who asks is answered; nobody is told unasked";
+
+/// `/system ntp server`.
+pub(crate) static SERVER_FACILITY: Facility = Facility {
+    compile: |c| {
+        let read = c.tree.read_settings(&SERVER_MENU);
+        let local = read.bool("use-local-clock");
+        c.program.system.serving = Serving {
+            enabled: read.bool("enabled"),
+            local: local.then(|| read.number("local-clock-stratum") as u8),
+        };
+    },
+    ..Facility::of(&SERVER_MENU)
 };
 
 const MODE: Type = Type::Enum(&["unicast", "broadcast", "multicast", "manycast"]);

@@ -1,4 +1,4 @@
-//! `/system ntp client`: the time of day by SNTP (RFC 4330).
+//! `/system ntp`: the time of day by SNTP (RFC 4330), asked of others, and told to others.
 //!
 //! ```text
 //! servers, one after the other ─ a question through OUTPUT ─► an answer in LOCAL IN ─► /system clock
@@ -10,21 +10,23 @@
 //! guess. What it corrects, to the second, is the clock that the router shows, writes into its log and
 //! asks for rules with `time`; never the host's. Names are asked of the router's own resolver.
 //!
-//! **Missing**: slewing (the clock jumps), broadcast, authentication, IPv6, `/system ntp server`.
+//! The server tells what the clock shows: one stratum above whom the client believes, or, with
+//! `use-local-clock`, at a stratum of its own; else that it does not know.
+//!
+//! **Missing**: slewing (the clock jumps), broadcast, authentication, IPv6.
 
 pub(crate) mod menu;
 
 use crate::discard::Discard;
-use crate::flow;
 use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::{lookup, own_address};
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
 use std::time::Duration;
+use wire::Moment;
 use wire::layers::protocol;
-use wire::ntp::{self, Answer};
-use wire::{MacAddr, Moment};
+use wire::ntp::{self, Answer, Known};
 
 /// How long to wait for an answer, and for a name.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -47,6 +49,14 @@ pub(crate) enum Server {
 pub(crate) struct Settings {
     pub(crate) enabled: bool,
     pub(crate) servers: Vec<Server>,
+}
+
+/// `/system ntp server`, compiled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Serving {
+    pub(crate) enabled: bool,
+    /// The stratum of its own clock, where nobody else is believed.
+    pub(crate) local: Option<u8>,
 }
 
 /// A question under way.
@@ -130,15 +140,7 @@ fn ask(r: &mut Router, now: Moment, server: &Server) {
     let port = (PORTS.start + r.services.dice.throw() % (PORTS.end - PORTS.start)) as u16;
     let ends = (End { address: own, port }, End { address, port: ntp::PORT });
     r.services.ntp.asked = Some(Asked { ends, cookie, at: now });
-    let macs = (MacAddr::default(), MacAddr::default());
-    match datagram::udp(&mut r.io.pool, macs, ends, &ntp::question(cookie)) {
-        Some(frame) => {
-            r.stats.tally.made += 1;
-            r.tools.sent = true;
-            flow::local_out(r, now, frame);
-        }
-        None => r.stats.discards.add(Discard::NoFrame),
-    }
+    datagram::send(r, now, ends, &ntp::question(cookie));
 }
 
 /// Whether a packet may be an answer.
@@ -171,6 +173,35 @@ pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
     client.asked = None;
     client.silent = 0;
     correct(r, now, &asked, &answer);
+}
+
+/// Whether a packet is a question to the server.
+pub(crate) fn is_served(r: &Router, p: &Packet) -> bool {
+    let tuple = &p.layers.tuple;
+    let serves = r.program.system.serving.enabled;
+    serves && tuple.protocol == protocol::UDP && tuple.dst_port == ntp::PORT
+}
+
+/// A question has come to LOCAL IN.
+pub(crate) fn serve(r: &mut Router, now: Moment, p: Packet) {
+    let unix =
+        |at: Moment| r.rules.clock.zero.saturating_mul(1_000_000_000).saturating_add(at.as_nanos());
+    let serving = &r.program.system.serving;
+    let known = match (&r.services.ntp.synced, serving.local) {
+        (Some(synced), _) if synced.stratum < 15 => Known {
+            stratum: synced.stratum + 1,
+            reference: synced.server.to_be_bytes(),
+            set: unix(synced.at),
+        },
+        (_, Some(stratum)) => Known { stratum, reference: *b"LOCL", set: unix(now) },
+        _ => Known { stratum: 0, reference: *b"INIT", set: 0 },
+    };
+    let answer = r.datagram(&p).and_then(|asks| ntp::answer(asks, &known, unix(now)));
+    let Some(answer) = answer else { return r.discard(p, Discard::BadNtp) };
+    let tuple = p.layers.tuple;
+    r.tell(|| Event::Local);
+    r.consume(p);
+    datagram::answer(r, now, &tuple, &answer);
 }
 
 /// Sets the clock right.
