@@ -407,6 +407,14 @@ fn servers_that_do_not_answer() {
 }
 
 #[test]
+fn the_route_to_a_server_says_where_the_router_asks_from() {
+    let mut rig = rig("/ip route add dst-address=192.0.2.53/32 gateway=ether2 pref-src=10.0.0.1");
+    rig.asks(5000, &dns::query(7, "example.com", kind::A, 512).unwrap());
+    let from: Vec<u32> = payloads(&rig.take(2)).iter().map(|((src, _), ..)| *src).collect();
+    assert_eq!(from, [ip(10, 0, 0, 1)]);
+}
+
+#[test]
 fn answers_that_are_too_long() {
     let names: Vec<String> = (0..40).map(|n| format!("n{n}.example.com")).collect();
     for (max, cut) in [(512, true), (1232, false)] {

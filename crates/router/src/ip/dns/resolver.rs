@@ -14,6 +14,7 @@ use super::cache::{Cache, Key};
 use super::menu::{self, DNS};
 use super::typed::{Record, Typed};
 use crate::discard::Discard;
+use crate::firewall::mark::Mark;
 use crate::flow;
 use crate::ip::address;
 use crate::ip::datagram::{self, End};
@@ -283,15 +284,16 @@ fn ask(r: &mut Router, now: Moment, program: &Program, pending: &mut Pending) ->
 
 /// The router's address toward a server; `None` if no route leads there.
 pub(crate) fn own_address(r: &Router, toward: u32) -> Option<u32> {
-    let addresses = &r.program.addresses;
-    match r.v4.routes.target(r.v4.routes.lookup(toward))? {
+    let (routes, addresses) = (&r.v4.routes, &r.program.addresses);
+    let own = match routes.target(routes.lookup(toward))? {
         Target::Connected(interface) => address::source(addresses, *interface, toward),
         Target::Gateways(ways) => {
             let (interface, gateway) = *ways.first()?;
             address::source(addresses, interface, gateway)
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    routes.pref_src(Mark::NONE, toward).or(own)
 }
 
 /// A response to what was asked; `None` if it is not that.
