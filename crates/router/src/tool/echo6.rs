@@ -76,6 +76,7 @@ impl Router {
         let first = pieces.remove(0);
         let mut p = self.packet(first.frame, first.layers, InterfaceId::NONE);
         (p.ip_len, p.rest, p.bound) = (len as u16, pieces, way.interface);
+        p.marks.routing = request.table;
         self.stats.last_discard = None;
         flow::v6::output(self, now, p);
         match self.stats.last_discard {
@@ -98,7 +99,7 @@ impl Router {
         if of_link {
             return Some(request.interface).filter(|named| named.is_some()).and_then(out);
         }
-        let interface = match v6.routes.lookup(dst)? {
+        let interface = match v6.routes.lookup_by(request.table, dst)? {
             Target::Local => {
                 let mtu = (MAX_FRAME - 14) as u16;
                 return Some(Way { own: dst, interface: request.interface, mtu });

@@ -8,7 +8,8 @@ use std::time::Duration;
 const A: &str =
     "/ipv6 address add address=2001:db8:1::1/64 interface=ether2 advertise=no no-dad=yes
 /ipv6 route add dst-address=2001:db8:2::/64 gateway=2001:db8:1::2
-/ipv6 route add dst-address=2001:db8:9::/48 gateway=2001:db8:1::2";
+/ipv6 route add dst-address=2001:db8:9::/48 gateway=2001:db8:1::2
+/ipv6 route add dst-address=2001:db8:7::/48 gateway=2001:db8:1::2 routing-table=m";
 const B: &str = "/ipv6 address
 add address=2001:db8:1::2/64 interface=ether1 advertise=no no-dad=yes
 add address=2001:db8:2::2/64 interface=ether2 advertise=no no-dad=yes";
@@ -49,6 +50,8 @@ fn failures_by_cause() {
     for (script, host, status) in [
         ("/ping 2001:db8:8::1", "", "no route to host"),
         ("/ping 2001:db8:9::1", "2001:db8:1::2", "no route to destination"),
+        ("/ping 2001:db8:7::1", "", "no route to host"),
+        ("/ping 2001:db8:7::1 routing-table=m", "2001:db8:1::2", "no route to destination"),
         ("/ping 2001:db8:2::77 interval=5s", "2001:db8:1::2", "address unreachable"),
         ("/ping 2001:db8:1::77 interval=5s", "2001:db8:1::1", "address unreachable"),
         ("/ping 2001:db8:2::3 ttl=1", "2001:db8:1::2", "hop limit exceeded"),
