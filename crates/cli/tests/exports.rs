@@ -82,6 +82,8 @@ const LINES: &[&str] = &[
     "/ipv6 nd prefix add prefix=2001:db8:1::/64 interface=ether1 autonomous=no",
     "/ipv6 nd prefix default set valid-lifetime=1d preferred-lifetime=1h",
     "/ipv6 route add gateway=2001:db8:1::9,fe80::1%ether1 distance=7",
+    "/ipv6 route add gateway=2001:db8:1::9 distance=8 check-gateway=ping scope=20 target-scope=30 \
+     pref-src=2001:db8:1::1",
     "/ipv6 firewall address-list add list=bad address=fec0::/10",
     "/ipv6 firewall filter add chain=input protocol=icmpv6 icmp-options=128:0 hop-limit=equal:255",
     "/ipv6 firewall nat add chain=srcnat action=masquerade out-interface=ether1",

@@ -68,7 +68,7 @@ impl Router {
     pub fn news(&self) -> Option<News> {
         let news = || News {
             up: self.link.up.clone(),
-            silent: self.v4.silent.clone(),
+            silent: self.link.silent.clone(),
             leased: self.services.leased.clone(),
             found: self.services.v6.found.clone(),
             sessions: self.link.sessions.clone(),
@@ -80,7 +80,7 @@ impl Router {
     #[inline]
     pub fn has_news(&self) -> bool {
         let (program, leased) = (&self.program, &self.services.leased);
-        let (up, silent) = (&self.link.up, &self.v4.silent);
+        let (up, silent) = (&self.link.up, &self.link.silent);
         let sessions = &self.link.sessions;
         let found = &self.services.v6.found;
         !Arc::ptr_eq(up, &program.up) && *up != program.up
@@ -282,6 +282,7 @@ impl Router {
         let same_dhcp = Arc::ptr_eq(&self.program.dhcp, &change.program.dhcp);
         let same_nd = Arc::ptr_eq(&self.program.v6.nd, &change.program.v6.nd);
         let same_dhcp6 = Arc::ptr_eq(&self.program.v6.dhcp, &change.program.v6.dhcp);
+        let same_gateways6 = Arc::ptr_eq(&self.program.v6.gateways, &change.program.v6.gateways);
         let same_pools = Arc::ptr_eq(&self.program.v6.pools, &change.program.v6.pools);
         let same_wants = Arc::ptr_eq(&self.program.v6.wants, &change.program.v6.wants);
         let old = &self.program.system.discovery;
@@ -322,7 +323,7 @@ impl Router {
         if change.interfaces {
             self.adopt_trees(&change.program.bridges, now);
         }
-        if change.routes.is_some() {
+        if change.routes.is_some() || !same_gateways6 {
             flow::adopt_gateways(self);
         }
         flow::look(self, now);

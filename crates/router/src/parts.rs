@@ -4,7 +4,8 @@
 //! Io       frames: slab, pool, ports, outboxes, scratch
 //! Stack    one address family: routes, neighbours, connections, reassembly, ICMP's limit
 //! Stack6   the same of IPv6, as far as it is built
-//! Links    layer 2: hosts of bridges, verdicts of the bridge filter, histories of links
+//! Links    layer 2: hosts of bridges, verdicts of the bridge filter, histories of links;
+//!          gateways that are asked
 //! Learnt   recipes, and the traces they are made of
 //! Stats    what was counted: rules, interfaces, discards, paths, the log
 //! ```
@@ -119,10 +120,6 @@ pub(crate) struct Stack {
     pub(crate) connections: Connections,
     pub(crate) reassembly: Reassembly,
     pub(crate) icmp_limit: RateLimit,
-    /// Gateways that are asked whether they live.
-    pub(crate) probes: Vec<Probe>,
-    /// Those that do not answer.
-    pub(crate) silent: Arc<BTreeSet<Gateway>>,
 }
 
 impl Stack {
@@ -134,8 +131,6 @@ impl Stack {
             connections: Connections::new(max),
             reassembly: Reassembly::default(),
             icmp_limit: RateLimit::default(),
-            probes: Vec::new(),
-            silent: Arc::default(),
         }
     }
 }
@@ -372,7 +367,11 @@ pub(crate) struct Links {
     pub(crate) sessions: Arc<[pppoe::Session]>,
     /// The interfaces that run by what they know themselves.
     pub(crate) up: Arc<BTreeSet<InterfaceId>>,
-    /// When the next of them has something to do.
+    /// Gateways that are asked whether they live.
+    pub(crate) probes: Vec<Probe>,
+    /// Those that do not answer.
+    pub(crate) silent: Arc<BTreeSet<Gateway>>,
+    /// When the next of all these has something to do.
     pub(crate) up_due: Moment,
     /// How deep in tunnels the packet that moves now lies.
     pub(crate) depth: u8,

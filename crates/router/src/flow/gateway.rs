@@ -1,7 +1,7 @@
 //! Gateways that are asked whether they live: `check-gateway`.
 //!
 //! ```text
-//! look ─► [tick] ─► echo requests, ARP requests ─► output, link_out
+//! look ─► [tick] ─► echo requests, ARP requests, solicitations ─► output, link_out
 //!            └────► who is silent ─► news ─► Compiler::set_up ─► routes
 //! ```
 
@@ -12,7 +12,7 @@ use crate::router::Router;
 use crate::tool::echo::Request;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use wire::Moment;
+use wire::{Ipv6Prefix, Moment};
 
 /// Asks those that are to be asked by now; `silent` takes those that do not answer. Returns when
 /// something is due next, if that is before `due`.
@@ -22,7 +22,7 @@ pub(super) fn tick(
     silent: &mut BTreeSet<Gateway>,
     mut due: Moment,
 ) -> Moment {
-    let mut probes = std::mem::take(&mut r.v4.probes);
+    let mut probes = std::mem::take(&mut r.link.probes);
     for probe in &mut probes {
         if let Some(ping) = probe.ping {
             let answers = r.tools.echoes.take(ping, now);
@@ -39,7 +39,7 @@ pub(super) fn tick(
             silent.insert(probe.check.gateway);
         }
     }
-    r.v4.probes = probes;
+    r.link.probes = probes;
     due
 }
 
@@ -47,10 +47,17 @@ pub(super) fn tick(
 fn ask(r: &mut Router, now: Moment, probe: &mut Probe) {
     let check = probe.check;
     let Some((interface, neighbour)) = check.hop else { return };
-    let (arp, dst, out) = match check.how {
-        // Where there is no ARP, only a ping can tell.
-        How::Arp if !r.program.is_point_to_point(interface) => (true, neighbour, interface),
-        _ => (false, check.gateway.address, check.gateway.bound),
+    let Gateway { address, bound, .. } = check.gateway;
+    let is_near = match address {
+        // An interface that is named decides for addresses of its link alone: others, which are
+        // neighbours there all the same, are asked for as such.
+        IpAddr::V6(own) => bound.is_some() && !Ipv6Prefix::LINK_LOCAL.contains(own.into()),
+        IpAddr::V4(_) => false,
+    };
+    let (arp, dst, out) = match check.how == How::Arp || is_near {
+        // Where nobody is looked for, only a ping can tell.
+        true if !r.program.is_point_to_point(interface) => (true, neighbour, interface),
+        _ => (false, address, bound),
     };
     if probe.ping.is_none() {
         let request = Request { table: check.gateway.table, ..request(arp, dst, out) };
@@ -62,9 +69,9 @@ fn ask(r: &mut Router, now: Moment, probe: &mut Probe) {
     }
 }
 
-fn request(arp: bool, dst: u32, interface: InterfaceId) -> Request {
+fn request(arp: bool, dst: IpAddr, interface: InterfaceId) -> Request {
     Request {
-        dst: IpAddr::V4(dst.into()),
+        dst,
         src: None,
         table: Mark::NONE,
         interface,
@@ -79,8 +86,9 @@ fn request(arp: bool, dst: u32, interface: InterfaceId) -> Request {
 
 /// Takes over who is to be asked; whoever was asked before keeps what is known of it.
 pub(crate) fn adopt(r: &mut Router) {
-    let mut old = std::mem::take(&mut r.v4.probes);
-    for &check in &r.program.gateways.checks {
+    let mut old = std::mem::take(&mut r.link.probes);
+    let program = &r.program;
+    for &check in program.gateways.checks.iter().chain(&program.v6.gateways.checks) {
         let same =
             |probe: &Probe| (probe.check.gateway, probe.check.how) == (check.gateway, check.how);
         let mut probe = match old.iter().position(same) {
@@ -94,7 +102,7 @@ pub(crate) fn adopt(r: &mut Router) {
             r.tools.echoes.end(ping);
         }
         probe.check = check;
-        r.v4.probes.push(probe);
+        r.link.probes.push(probe);
     }
     for ping in old.into_iter().filter_map(|probe| probe.ping) {
         r.tools.echoes.end(ping);

@@ -8,6 +8,7 @@ use crate::discard::Discard;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
+use crate::ip::family::Family;
 use crate::ip::{arp, dhcp, discovery, dns, icmp, nat_pmp};
 use crate::packet::{ConnectionState, Packet};
 use crate::program::BridgeAt;
@@ -189,7 +190,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if for_us && message.operation == Operation::Reply {
         let (ip, mac) = (message.sender_ip, message.sender_mac);
-        r.tools.echoes.arp_reply(now, interface, ip, mac);
+        r.tools.echoes.arp_reply(now, interface, ip.ip(), mac);
     }
     let asked = match for_us {
         true => Some(interface),

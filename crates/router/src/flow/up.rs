@@ -10,7 +10,6 @@ use crate::ip::gateway::Gateway;
 use crate::program::Kind;
 use crate::router::Router;
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
@@ -33,9 +32,9 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
     due = radius::tick(r, now, due);
     due = gateway::tick(r, now, &mut silent, due);
     r.link.up_due = tell_sessions(r, now, due);
-    if *r.v4.silent != silent {
+    if *r.link.silent != silent {
         tell_gateways(r, now, &silent);
-        r.v4.silent = Arc::new(silent);
+        r.link.silent = Arc::new(silent);
     }
     up.sort_unstable();
     if r.link.up.iter().eq(&up) {
@@ -77,10 +76,10 @@ fn tell_sessions(r: &mut Router, now: Moment, due: Moment) -> Moment {
 
 /// Says who is silent, and who no longer.
 fn tell_gateways(r: &mut Router, now: Moment, is: &BTreeSet<Gateway>) {
-    let was = r.v4.silent.clone();
+    let was = r.link.silent.clone();
     let changed = is.difference(&was).map(|gateway| (gateway, "does not answer"));
     for (gateway, word) in changed.chain(was.difference(is).map(|gateway| (gateway, "answers"))) {
-        let text = format!("gateway {} {word}", Ipv4Addr::from(gateway.address));
+        let text = format!("gateway {} {word}", gateway.address);
         r.stats.log.say(now, "route,info", &text);
     }
 }

@@ -1,11 +1,9 @@
 //! `/ip address`: the router's own addresses and the networks they connect.
 
-use super::gateway::Gateway;
-use super::menu::{ADDRESS, gateway_by, gateway_in};
+use super::menu::ADDRESS;
 use super::route::{Candidate, Target};
-use super::rule;
 use super::vrf::Vrfs;
-use crate::firewall::mark::{Mark, MarkBook};
+use crate::firewall::mark::Mark;
 use crate::interface::pppoe::{Sessions, Standing};
 use crate::interface::{InterfaceId, Names};
 use config::{Tree, Value};
@@ -151,26 +149,4 @@ pub(crate) fn session_routes(standing: &Standing, table: Mark) -> Vec<Candidate>
         way(Ipv4Prefix::new(0, 0), distance, Target::Connected(standing.interface))
     }))
     .collect()
-}
-
-/// A gateway that is an address, one on an interface, or in a table; it is looked for in `table` if it
-/// does not say where.
-pub(crate) fn by_text(
-    gateway: &Value,
-    table: Mark,
-    names: &Names,
-    marks: &MarkBook,
-) -> Option<Gateway> {
-    let (address, bound, table) = match gateway {
-        Value::Address(address) => (*address, InterfaceId::NONE, table),
-        Value::Text(text) => match gateway_in(text) {
-            Some((address, name)) => (address, InterfaceId::NONE, rule::table(name, marks)?),
-            None => {
-                let (address, name) = gateway_by(text)?;
-                (address, names.find(name)?, table)
-            }
-        },
-        _ => return None,
-    };
-    Some(Gateway { address: address.into(), bound, table })
 }

@@ -4,7 +4,7 @@
 use super::address::{self, Address, OwnSources};
 use super::dhcp::client::Leased;
 use super::feed::{FedRoute, Protocol};
-use super::gateway::{self, Gateways, Typed};
+use super::gateway::{self, Gateways, Routed, Typed};
 use super::neighbour::{Neighbour, Status};
 use super::route::{self, Candidate, Target};
 use super::settings::Settings;
@@ -78,9 +78,10 @@ pub(crate) static ROUTE: Facility = Facility {
         let addresses = &program.addresses;
         let mut ways =
             address::routes((addresses, &program.sessions, &program.vrfs), enabled, runs);
-        let typed = gateway::typed(c.tree, program);
-        let gateways = Gateways::find_out(&ways, &typed, addresses, c.silent, runs);
-        ways.extend(typed.iter().map(|route| route.candidate(addresses, &gateways)));
+        let mut typed = gateway::typed(c.tree, program);
+        typed.extend(gateway::of_rules(c.tree, program));
+        let gateways = Gateways::find_out(&ways, &typed, program, c.silent);
+        ways.extend(typed.iter().map(|route| route.candidate(program, &gateways)));
         ways.extend(c.leased.iter().flat_map(|leased| routes_of(program, leased)));
         c.routes = Some(route::Change::between(&c.ways, ways));
         c.program.gateways = Arc::new(gateways);
@@ -88,7 +89,7 @@ pub(crate) static ROUTE: Facility = Facility {
     },
     relearn: true,
     check: |item, _| menu::check_route(item),
-    value: |status, item, property| status.route(item, property),
+    value: |status, item, property| status.route::<u32>(item, property),
     rows: Rows::Many {
         page: routes_page,
         item: Some(|status, id| {
@@ -239,51 +240,28 @@ impl RouterStatus<'_> {
         }
     }
 
-    fn route(&self, item: &Item, property: &str) -> Option<Value> {
+    /// What is shown of a typed route of either family.
+    pub(crate) fn route<A: Routed>(&self, item: &Item, property: &str) -> Option<Value> {
         let program = &self.router.program;
-        let kind = |kind: &str| Some(Value::Bool(menu::kind(menu::ROUTE.read(item)) == kind));
+        let read = A::MENU.read(item);
         match property {
             "active" => {
-                let read = menu::ROUTE.read(item);
-                let typed = Typed::read(read, program)?;
-                let way = typed.candidate(&program.addresses, &program.gateways);
-                Some(Value::Bool(!item.disabled && self.is_active(&way)))
+                let way = Typed::<A>::read(read, program)?.candidate(program, A::gateways(program));
+                Some(Value::Bool(!item.disabled && A::is_active(&way, self.router)))
             }
             "static" => Some(Value::Bool(true)),
-            "blackhole" | "unreachable" | "prohibit" => kind(property),
+            "blackhole" | "unreachable" | "prohibit" => {
+                Some(Value::Bool(menu::kind(read) == property))
+            }
             "gateway-status" => {
                 let Some(Value::List(gateways)) = item.get("gateway") else { return None };
-                let read = menu::ROUTE.read(item);
-                let table = gateway::table_of(read, program).unwrap_or_default();
-                let scope = Gateways::target_scope(read);
-                let gateways = gateways.iter();
-                let gateways = gateways.map(|gateway| self.gateway_status(gateway, table, scope));
-                Some(Value::Text(gateways.collect::<Vec<_>>().join(",")))
+                let table = A::table(read, program).unwrap_or_default();
+                let scope = gateway::target_scope(read);
+                let status = |way| gateway::status::<A>(way, table, scope, program);
+                Some(Value::Text(gateways.iter().map(status).collect::<Vec<_>>().join(",")))
             }
             _ => None,
         }
-    }
-
-    fn is_active(&self, candidate: &Candidate) -> bool {
-        // A route of a script under way is not in the table yet, whatever it says.
-        let routes = &self.router.v4.routes;
-        routes.configured().any(|other| other == candidate) && routes.is_active(candidate)
-    }
-
-    /// `10.0.2.1 reachable via ether2`.
-    fn gateway_status(&self, gateway: &Value, table: Mark, target_scope: u8) -> String {
-        let program = &self.router.program;
-        let status = match gateway::gateway_of(gateway, table, program) {
-            Some(named) => program.gateways.status(named, target_scope, |interface| {
-                program.interface(interface).name.to_string()
-            }),
-            None => {
-                let interface = program.names.find(&gateway.to_string());
-                let runs = interface.is_some_and(|interface| program.runs(interface));
-                if runs { " reachable" } else { " unreachable" }.to_string()
-            }
-        };
-        format!("{gateway}{status}")
     }
 
     /// A fed route: flags `ADb`, or `Db` while its link is down or another one is better.
@@ -364,7 +342,7 @@ impl RouterStatus<'_> {
                 ("gateway", Value::List(vec![gateway])),
                 ("gateway-status", Value::Text(status)),
                 ("distance", number(leased.distance.into())),
-                ("active", Value::Bool(self.is_active(&way))),
+                ("active", Value::Bool(u32::is_active(&way, self.router))),
                 ("static", Value::Bool(true)),
             ]);
             let key = (leased.client, way.prefix.bits(), way.prefix.len());
@@ -393,7 +371,7 @@ impl RouterStatus<'_> {
                     ("gateway-status", Value::Text(status)),
                     ("gateway", Value::List(vec![gateway])),
                     ("distance", number(way.distance.into())),
-                    ("active", Value::Bool(self.is_active(&way))),
+                    ("active", Value::Bool(u32::is_active(&way, self.router))),
                     ("static", Value::Bool(true)),
                 ]);
                 items.push(dynamic(numbers.of((0, standing.interface, prefix)), values));

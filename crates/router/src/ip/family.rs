@@ -3,7 +3,7 @@
 use crate::firewall::connection::{Connections, New};
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 use wire::checksum::{Delta, Sum};
 use wire::icmpv6::{self, group_mac, solicited_node};
@@ -72,6 +72,12 @@ pub trait Family: Copy + Eq + Ord + Hash + Debug + Default {
 
     /// As it is written, with a port or without.
     fn written(self, port: Option<u16>) -> String;
+
+    /// As one of either family.
+    fn ip(self) -> IpAddr;
+
+    /// One of either family, if it is of this.
+    fn of(address: IpAddr) -> Option<Self>;
 }
 
 /// Addresses from one to another: a range of IPv4, a prefix of IPv6.
@@ -273,6 +279,17 @@ impl Family for u32 {
         let address = Ipv4Addr::from(self);
         port.map_or_else(|| address.to_string(), |port| format!("{address}:{port}"))
     }
+
+    fn ip(self) -> IpAddr {
+        Ipv4Addr::from(self).into()
+    }
+
+    fn of(address: IpAddr) -> Option<u32> {
+        match address {
+            IpAddr::V4(address) => Some(address.into()),
+            IpAddr::V6(_) => None,
+        }
+    }
 }
 
 impl Family for u128 {
@@ -377,6 +394,17 @@ impl Family for u128 {
     fn written(self, port: Option<u16>) -> String {
         let address = Ipv6Addr::from(self);
         port.map_or_else(|| address.to_string(), |port| format!("[{address}]:{port}"))
+    }
+
+    fn ip(self) -> IpAddr {
+        Ipv6Addr::from(self).into()
+    }
+
+    fn of(address: IpAddr) -> Option<u128> {
+        match address {
+            IpAddr::V4(_) => None,
+            IpAddr::V6(address) => Some(address.into()),
+        }
     }
 }
 

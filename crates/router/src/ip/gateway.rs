@@ -14,10 +14,13 @@
 //!
 //! The routes are found out in rounds, from nothing: a route cannot hold itself up.
 //!
+//! All of it is of either family: what differs is `Routed`.
+//!
 //! **Missing**: gateways behind routes that were fed, and BFD.
 
-use super::address::{Address, by_text};
-use super::menu::{ROUTE, gateway_interface, kind};
+use super::family::Family;
+use super::fib::Word;
+use super::menu::{self, gateway_by, gateway_in, gateway_interface, kind};
 use super::route::{Candidate, Target};
 use super::rule;
 use crate::firewall::mangle;
@@ -26,37 +29,81 @@ use crate::interface::InterfaceId;
 use crate::interface::tunnel::Keepalive;
 use crate::interface::tunnel::life::Life;
 use crate::program::Program;
+use crate::router::Router;
 use crate::tool::echo::PingId;
-use config::{Read, Tree, Value};
+use config::{Menu, Read, Tree, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::Ipv4Prefix;
 
 /// How often a gateway is asked, and how many answers in a row may be missing before it counts as
 /// silent: when the third request is due, two have been waited for in vain.
 pub(crate) const KEEPALIVE: Keepalive = Keepalive { interval: Duration::from_secs(10), retries: 2 };
 
 /// The scope of connected networks, and of the router's own addresses.
-const CONNECTED: u8 = 10;
+pub(crate) const CONNECTED: u8 = 10;
+/// The scope of all other routes, if nobody says another.
+const STATIC: u8 = 30;
 /// Deeper than this no route lies behind others.
 const ROUNDS: usize = 16;
 
+/// A family, and what of its routes is its own.
+pub(crate) trait Routed: Family + Word {
+    /// The menu that they are typed in.
+    const MENU: &'static Menu;
+
+    /// The table that a typed one is in; `None` if nobody knows it.
+    fn table(route: Read, program: &Program) -> Option<Mark>;
+
+    /// Whose routes say what is behind the gateway of a route in this table.
+    fn home(table: Mark, program: &Program) -> Mark;
+
+    /// Whether an address is the router's own.
+    fn is_own(self, program: &Program) -> bool;
+
+    /// What is behind all gateways.
+    fn gateways(program: &Program) -> &Gateways<Self>;
+
+    /// Whether packets take a way.
+    fn is_active(way: &Candidate<Self>, router: &Router) -> bool;
+}
+
 /// A gateway as typed: an address, on an interface or wherever routes lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Gateway {
-    pub(crate) address: u32,
+pub struct Gateway<A = IpAddr> {
+    pub(crate) address: A,
     /// `NONE` if the routes say it.
     pub(crate) bound: InterfaceId,
     /// Whose routes: main's, or a VRF's.
     pub(crate) table: Mark,
 }
 
+impl<A: Family> Gateway<A> {
+    /// As one of either family.
+    fn any(self) -> Gateway {
+        let Gateway { address, bound, table } = self;
+        Gateway { address: address.ip(), bound, table }
+    }
+}
+
 /// How a gateway is asked whether it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     Ping,
+    /// By ARP; of IPv6, by neighbour discovery.
     Arp,
+}
+
+impl How {
+    /// What `check-gateway` says.
+    pub(crate) fn read(item: Read) -> Option<How> {
+        match item.text("check-gateway").as_str() {
+            "ping" => Some(How::Ping),
+            "arp" => Some(How::Arp),
+            _ => None,
+        }
+    }
 }
 
 /// A gateway that is to be asked.
@@ -65,7 +112,7 @@ pub(crate) struct Check {
     pub(crate) gateway: Gateway,
     pub(crate) how: How,
     /// The neighbour behind it; `None` while there is none, and nobody to ask.
-    pub(crate) hop: Option<(InterfaceId, u32)>,
+    pub(crate) hop: Option<(InterfaceId, IpAddr)>,
 }
 
 /// What is known of one that is asked.
@@ -90,11 +137,14 @@ impl Probe {
     }
 }
 
+/// Neighbours, each on its interface.
+type Hops<A> = Vec<(InterfaceId, A)>;
+
 /// What is behind the gateways of all routes.
 #[derive(Debug, Default)]
-pub(crate) struct Gateways {
+pub(crate) struct Gateways<A = u32> {
     /// By gateway and target-scope.
-    hops: BTreeMap<(Gateway, u8), Vec<(InterfaceId, u32)>>,
+    hops: BTreeMap<(Gateway<A>, u8), Hops<A>>,
     /// Those that are asked.
     pub(crate) checks: Vec<Check>,
     /// Those that do not answer.
@@ -103,62 +153,68 @@ pub(crate) struct Gateways {
 
 /// A route as typed.
 #[derive(Debug)]
-pub(crate) struct Typed {
+pub(crate) struct Typed<A: Word> {
     table: Mark,
-    prefix: Ipv4Prefix,
+    prefix: A::Prefix,
     distance: u8,
-    scope: u8,
+    pub(crate) scope: u8,
     target_scope: u8,
-    pref_src: u32,
-    check: Option<How>,
-    to: To,
+    pref_src: A,
+    pub(crate) check: Option<How>,
+    to: To<A>,
 }
 
 /// Where a typed route leads.
 #[derive(Debug)]
-enum To {
+enum To<A> {
     /// Blackhole and the like; an interface that runs; nowhere.
-    Fixed(Option<Target>),
-    Gateways(Vec<Gateway>),
+    Fixed(Option<Target<A>>),
+    Gateways(Vec<Gateway<A>>),
 }
 
-impl Typed {
+impl<A: Routed> Typed<A> {
     /// Reads a route; `None` for one whose table nobody knows.
-    pub(crate) fn read(item: Read, program: &Program) -> Option<Typed> {
-        let Value::Cidr(address, len) = *item.value("dst-address") else { return None };
-        let table = table_of(item, program)?;
+    pub(crate) fn read(item: Read, program: &Program) -> Option<Typed<A>> {
+        let (address, len): (IpAddr, u8) = match *item.value("dst-address") {
+            Value::Cidr(address, len) => (address.into(), len),
+            Value::Cidr6(address, len) => (address.into(), len),
+            _ => return None,
+        };
+        let table = A::table(item, program)?;
         let to = match kind(item).as_str() {
             "blackhole" => To::Fixed(Some(Target::Blackhole)),
             "unreachable" => To::Fixed(Some(Target::Unreachable)),
             "prohibit" => To::Fixed(Some(Target::Prohibit)),
             _ => To::read(&item.list("gateway"), table, program),
         };
-        let scope = |name, default| match item.opt(name).as_deref() {
-            Some(&Value::Number(scope)) => scope as u8,
-            _ => default,
-        };
-        let pref_src = match item.opt("pref-src").as_deref() {
-            Some(&Value::Address(address)) => address.into(),
-            _ => 0,
-        };
-        let check = match item.text("check-gateway").as_str() {
-            "ping" => Some(How::Ping),
-            "arp" => Some(How::Arp),
-            _ => None,
-        };
         Some(Typed {
             table,
-            prefix: Ipv4Prefix::new(u32::from(address), len),
+            prefix: A::of(address)?.prefix(len),
             distance: item.number("distance") as u8,
-            scope: scope("scope", 30),
-            target_scope: scope("target-scope", CONNECTED),
-            pref_src,
-            check,
+            scope: scope(item, "scope", STATIC),
+            target_scope: target_scope(item),
+            pref_src: item.opt("pref-src").as_deref().and_then(address_of).unwrap_or_default(),
+            check: How::read(item),
             to,
         })
     }
 
-    fn gateways(&self) -> &[Gateway] {
+    /// One that the router made itself; a gateway without an interface is looked for in main.
+    pub(crate) fn made(prefix: A::Prefix, distance: u8, to: &Target<A>, program: &Program) -> Self {
+        let to = match to {
+            Target::Gateways(ways) => {
+                let gateway = |&(bound, address)| Gateway { address, bound, table: Mark::NONE };
+                To::Gateways(ways.iter().map(gateway).collect())
+            }
+            &Target::Connected(by) => To::Fixed(program.runs(by).then_some(Target::Connected(by))),
+            other => To::Fixed(Some(other.clone())),
+        };
+        let (table, scope, target_scope) = (Mark::NONE, STATIC, CONNECTED);
+        let (pref_src, check) = (A::default(), None);
+        Typed { table, prefix, distance, scope, target_scope, pref_src, check, to }
+    }
+
+    fn gateways(&self) -> &[Gateway<A>] {
         match &self.to {
             To::Gateways(gateways) => gateways,
             To::Fixed(_) => &[],
@@ -166,14 +222,14 @@ impl Typed {
     }
 
     /// What it comes to.
-    pub(crate) fn candidate(&self, addresses: &[Address], known: &Gateways) -> Candidate {
+    pub(crate) fn candidate(&self, program: &Program, known: &Gateways<A>) -> Candidate<A> {
         // RouterOS: inactive while pref-src is not the router's own.
-        let own = self.pref_src == 0 || addresses.iter().any(|own| own.address == self.pref_src);
+        let own = self.pref_src == A::default() || self.pref_src.is_own(program);
         let target = match &self.to {
             _ if !own => None,
             To::Fixed(target) => target.clone(),
             To::Gateways(gateways) => {
-                let hops = gateways.iter().filter(|gateway| !known.silent.contains(gateway));
+                let hops = gateways.iter().filter(|gateway| !known.silent.contains(&gateway.any()));
                 let hops = hops.flat_map(|&gateway| known.hops(gateway, self.target_scope));
                 let hops: Vec<_> = hops.copied().collect();
                 (!hops.is_empty()).then_some(Target::Gateways(hops))
@@ -185,8 +241,8 @@ impl Typed {
     }
 }
 
-impl To {
-    fn read(gateways: &[Value], table: Mark, program: &Program) -> To {
+impl<A: Routed> To<A> {
+    fn read(gateways: &[Value], table: Mark, program: &Program) -> To<A> {
         let mut all = Vec::new();
         for gateway in gateways {
             if let Some(name) = gateway_interface(gateway) {
@@ -200,20 +256,19 @@ impl To {
     }
 }
 
-impl Gateways {
+impl<A: Routed> Gateways<A> {
     /// Finds out what is behind the gateways of these routes, where `base` are those that nobody typed.
     pub(crate) fn find_out(
-        base: &[Candidate],
-        typed: &[Typed],
-        addresses: &[Address],
+        base: &[Candidate<A>],
+        typed: &[Typed<A>],
+        program: &Program,
         silent: &Arc<BTreeSet<Gateway>>,
-        runs: impl Fn(InterfaceId) -> bool,
-    ) -> Gateways {
+    ) -> Gateways<A> {
         let mut known = Gateways { silent: silent.clone(), ..Gateways::default() };
         let wanted = typed.iter().flat_map(|route| {
             route.gateways().iter().map(|&gateway| (gateway, route.target_scope))
         });
-        let wanted: BTreeSet<(Gateway, u8)> = wanted.collect();
+        let wanted: BTreeSet<(Gateway<A>, u8)> = wanted.collect();
         let Some(most) = wanted.iter().map(|(_, target_scope)| *target_scope).max() else {
             return known;
         };
@@ -223,9 +278,9 @@ impl Gateways {
         let seen = asked().filter(|route| route.scope <= most);
         let seen: BTreeSet<_> = seen.map(|route| (route.table, route.prefix)).collect();
         for _ in 0..ROUNDS {
-            let mut best = Best::new();
+            let mut best = Best::<A>::new();
             let rivals = asked().filter(|route| seen.contains(&(route.table, route.prefix)));
-            let rivals = rivals.map(|route| (route.candidate(addresses, &known), route.scope));
+            let rivals = rivals.map(|route| (route.candidate(program, &known), route.scope));
             for (way, scope) in base.iter().map(|way| (way.clone(), CONNECTED)).chain(rivals) {
                 let place = (way.table, way.prefix);
                 let better = best.get(&place).is_none_or(|(old, _)| way.distance < old.distance);
@@ -236,7 +291,7 @@ impl Gateways {
             let hops = wanted.iter().map(|&(gateway, target_scope)| {
                 let hops = match gateway.bound {
                     InterfaceId::NONE => behind(&best, gateway, target_scope),
-                    bound if runs(bound) => vec![(bound, gateway.address)],
+                    bound if program.runs(bound) => vec![(bound, gateway.address)],
                     _ => Vec::new(),
                 };
                 ((gateway, target_scope), hops)
@@ -251,57 +306,67 @@ impl Gateways {
         for route in typed {
             let Some(how) = route.check else { continue };
             for &gateway in route.gateways().iter().filter(|&&gateway| asked.insert(gateway)) {
-                let hop = known.hops(gateway, route.target_scope).first().copied();
-                known.checks.push(Check { gateway, how, hop });
+                let hop = known.hops(gateway, route.target_scope).first();
+                let hop = hop.map(|&(interface, hop)| (interface, hop.ip()));
+                known.checks.push(Check { gateway: gateway.any(), how, hop });
             }
         }
         known
     }
 
     /// The neighbours behind a gateway.
-    pub(crate) fn hops(&self, gateway: Gateway, target_scope: u8) -> &[(InterfaceId, u32)] {
+    fn hops(&self, gateway: Gateway<A>, target_scope: u8) -> &[(InterfaceId, A)] {
         self.hops.get(&(gateway, target_scope)).map_or(&[], |hops| hops)
     }
+}
 
-    /// `10.0.2.1 reachable via ether2`, `8.8.8.8 recursive via 10.0.2.1 ether2`, or unreachable.
-    pub(crate) fn status(
-        &self,
-        gateway: Gateway,
-        target_scope: u8,
-        name: impl Fn(InterfaceId) -> String,
-    ) -> String {
-        let hops = self.hops(gateway, target_scope);
-        match hops.first() {
-            Some(_) if self.silent.contains(&gateway) => " unreachable".to_string(),
-            None => " unreachable".to_string(),
-            Some(&(interface, hop)) if hop == gateway.address => {
-                format!(" reachable via {}", name(interface))
-            }
-            Some(&(interface, hop)) => {
-                let hop = std::net::Ipv4Addr::from(hop);
-                format!(" recursive via {hop} {}", name(interface))
-            }
+/// `10.0.2.1 reachable via ether2`, `8.8.8.8 recursive via 10.0.2.1 ether2`, or unreachable: of a gateway
+/// of a route in this table.
+pub(crate) fn status<A: Routed>(
+    gateway: &Value,
+    table: Mark,
+    target_scope: u8,
+    program: &Program,
+) -> String {
+    let Some(named) = gateway_of::<A>(gateway, table, program) else {
+        let interface = program.names.find(&gateway.to_string());
+        let runs = interface.is_some_and(|interface| program.runs(interface));
+        return format!("{gateway} {}", if runs { "reachable" } else { "unreachable" });
+    };
+    let known = A::gateways(program);
+    let hop = known.hops(named, target_scope).first();
+    let name = |interface| &program.interface(interface).name;
+    match hop.filter(|_| !known.silent.contains(&named.any())) {
+        None => format!("{gateway} unreachable"),
+        Some(&(interface, hop)) if hop == named.address => {
+            format!("{gateway} reachable via {}", name(interface))
         }
-    }
-
-    /// The target-scope of a route.
-    pub(crate) fn target_scope(item: Read) -> u8 {
-        match item.opt("target-scope").as_deref() {
-            Some(&Value::Number(scope)) => scope as u8,
-            _ => CONNECTED,
+        Some(&(interface, hop)) => {
+            format!("{gateway} recursive via {} {}", hop.ip(), name(interface))
         }
     }
 }
 
+/// The target-scope of a route.
+pub(crate) fn target_scope(item: Read) -> u8 {
+    scope(item, "target-scope", CONNECTED)
+}
+
+fn scope(item: Read, name: &str, default: u8) -> u8 {
+    match item.opt(name).as_deref() {
+        Some(&Value::Number(scope)) => scope as u8,
+        _ => default,
+    }
+}
+
 /// The best active ways of the tables that gateways are looked for in, and their scopes.
-type Best = BTreeMap<(Mark, Ipv4Prefix), (Candidate, u8)>;
+type Best<A> = BTreeMap<(Mark, <A as Word>::Prefix), (Candidate<A>, u8)>;
 
 /// The neighbours behind a gateway: of the longest route whose scope is small enough.
-fn behind(best: &Best, gateway: Gateway, target_scope: u8) -> Vec<(InterfaceId, u32)> {
+fn behind<A: Word>(best: &Best<A>, gateway: Gateway<A>, target_scope: u8) -> Hops<A> {
     let Gateway { address, table, .. } = gateway;
-    for len in (0..=32).rev() {
-        let prefix = Ipv4Prefix::new(address, len);
-        let Some((way, scope)) = best.get(&(table, prefix)) else { continue };
+    for len in (0..=A::BITS).rev() {
+        let Some((way, scope)) = best.get(&(table, address.prefix(len))) else { continue };
         if *scope > target_scope {
             continue;
         }
@@ -316,43 +381,80 @@ fn behind(best: &Best, gateway: Gateway, target_scope: u8) -> Vec<(InterfaceId, 
     Vec::new()
 }
 
-/// The table that a route is in, in either version's words.
-pub(crate) fn table_of(route: Read, program: &Program) -> Option<Mark> {
-    let text = |name| Some(route.text(name)).filter(|text| !text.is_empty());
-    match text("routing-mark").or_else(|| text("routing-table")) {
-        Some(mark) => rule::table(&mark, &program.books.marks),
-        None => match text("vrf-interface") {
-            Some(name) => Some(program.vrfs.of(program.names.find(&name)?)),
-            None => Some(Mark::NONE),
-        },
+impl Routed for u32 {
+    const MENU: &'static Menu = &menu::ROUTE;
+
+    /// In either version's words.
+    fn table(route: Read, program: &Program) -> Option<Mark> {
+        let text = |name| Some(route.text(name)).filter(|text| !text.is_empty());
+        match text("routing-mark").or_else(|| text("routing-table")) {
+            Some(mark) => rule::table(&mark, &program.books.marks),
+            None => match text("vrf-interface") {
+                Some(name) => Some(program.vrfs.of(program.names.find(&name)?)),
+                None => Some(Mark::NONE),
+            },
+        }
+    }
+
+    /// A VRF's own, else main's.
+    fn home(table: Mark, program: &Program) -> Mark {
+        if program.vrfs.has(table) { table } else { Mark::NONE }
+    }
+
+    fn is_own(self, program: &Program) -> bool {
+        program.addresses.iter().any(|own| own.address == self)
+    }
+
+    fn gateways(program: &Program) -> &Gateways {
+        &program.gateways
+    }
+
+    fn is_active(way: &Candidate, router: &Router) -> bool {
+        // A route of a script under way is not in the table yet, whatever it says.
+        let routes = &router.v4.routes;
+        routes.configured().any(|other| other == way) && routes.is_active(way)
     }
 }
 
-/// The gateway of a route in this table: a VRF's is looked for in it, any other in main.
-pub(crate) fn gateway_of(gateway: &Value, table: Mark, program: &Program) -> Option<Gateway> {
-    let table = if program.vrfs.has(table) { table } else { Mark::NONE };
-    by_text(gateway, table, &program.names, &program.books.marks)
+/// An address of this family.
+fn address_of<A: Family>(value: &Value) -> Option<A> {
+    match value {
+        Value::Address(address) => A::of((*address).into()),
+        Value::Address6(address) => A::of((*address).into()),
+        _ => None,
+    }
+}
+
+/// A gateway that is an address, one on an interface, or in a table; it is looked for where its route's
+/// table says, if it does not say so itself.
+fn gateway_of<A: Routed>(gateway: &Value, table: Mark, program: &Program) -> Option<Gateway<A>> {
+    let (none, home) = (InterfaceId::NONE, A::home(table, program));
+    let (address, bound, table) = match gateway {
+        Value::Text(text) => match gateway_in(text) {
+            Some((address, name)) => (address, none, rule::table(name, &program.books.marks)?),
+            None => {
+                let (address, name) = gateway_by(text)?;
+                (address, program.names.find(name)?, home)
+            }
+        },
+        other => (address_of(other)?, none, home),
+    };
+    Some(Gateway { address, bound, table })
 }
 
 /// The enabled routes of the configuration.
-pub(crate) fn typed(tree: &Tree, program: &Program) -> Vec<Typed> {
-    let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
-    let routes = routes.filter_map(|item| Typed::read(item, program));
-    // Rules of mangle that name a gateway have a table of it each.
-    let rules = mangle::gateways(tree).into_iter().filter_map(|gateway| {
+pub(crate) fn typed<A: Routed>(tree: &Tree, program: &Program) -> Vec<Typed<A>> {
+    let routes = tree.read(A::MENU).filter(|item| !item.bool("disabled"));
+    routes.filter_map(|item| Typed::read(item, program)).collect()
+}
+
+/// Those that rules of mangle make that name a gateway: a table of it each.
+pub(crate) fn of_rules(tree: &Tree, program: &Program) -> Vec<Typed<u32>> {
+    let made = |gateway: &str| {
         let address = gateway.parse::<std::net::Ipv4Addr>().ok()?;
-        let (bound, table) = (InterfaceId::NONE, Mark::NONE);
-        let gateway = Gateway { address: address.into(), bound, table };
-        Some(Typed {
-            table: program.books.marks.routing.find(&address.to_string())?,
-            prefix: Ipv4Prefix::new(0, 0),
-            distance: 1,
-            scope: 30,
-            target_scope: CONNECTED,
-            pref_src: 0,
-            check: None,
-            to: To::Gateways(vec![gateway]),
-        })
-    });
-    routes.chain(rules).collect()
+        let table = program.books.marks.routing.find(&address.to_string())?;
+        let to = Target::Gateways(vec![(InterfaceId::NONE, address.into())]);
+        Some(Typed { table, ..Typed::made(0u32.prefix(0), 1, &to, program) })
+    };
+    mangle::gateways(tree).into_iter().filter_map(made).collect()
 }

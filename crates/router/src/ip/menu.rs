@@ -1,6 +1,7 @@
 //! The property tables of `/ip address`, `/ip route`, `/ip arp` and `/ip settings`
 //! (`routeros/H-ip.md`).
 
+use super::family::Family;
 use crate::firewall::menu::WORD;
 use config::{Access, Item, Menu, MenuKind, Property, Read, Tree, Type, Value};
 use std::net::Ipv4Addr;
@@ -79,23 +80,13 @@ pub const ROUTE: Menu = Menu {
             "unicast forwards; the others drop: silently, as host unreachable, as prohibited.",
         )
         .default("unicast"),
-        Property::new(
-            "check-gateway",
-            Type::Or(&[""], &Type::Only(&CHECK_GATEWAY, &["none", "ping", "arp"], NO_BFD)),
-            "Asks each 10 s whether the gateway lives; two answers missing, and it counts as out of \
-             reach, for all routes.",
-        )
-        .default(""),
+        CHECK_GATEWAY,
         Property::new("routing-table", MARK, "The same, as version 7 calls it: main, or a mark.")
             .default(""),
         Property::new("routing-mark", MARK, "The table it is in: packets with this mark ask it.")
             .default(""),
-        Property::new("scope", SCOPE, "Which routes may have their gateways behind this one: with \
-             a target-scope that is no less.")
-            .default("30"),
-        Property::new("target-scope", SCOPE, "The gateway is behind a route whose scope is no more; \
-             connected networks have 10.")
-            .default("10"),
+        SCOPE,
+        TARGET_SCOPE,
         Property::new(
             "suppress-hw-offload",
             Type::Bool,
@@ -108,8 +99,28 @@ pub const ROUTE: Menu = Menu {
     help: "Static routes, the networks of the router's addresses, and routes that it was fed.",
 };
 
-const CHECK_GATEWAY: Type = Type::Enum(&["arp", "bfd", "none", "ping"]);
-const SCOPE: Type = Type::Number(0, 255);
+/// Of routes of either family, like the two below.
+pub(crate) const CHECK_GATEWAY: Property = Property::new(
+    "check-gateway",
+    Type::Or(&[""], &Type::Only(&CHECKS, &["none", "ping", "arp"], NO_BFD)),
+    "Asks each 10 s whether the gateway lives, by ping or as a neighbour; two answers missing, and it \
+     counts as out of reach, for all routes.",
+)
+.default("");
+pub(crate) const SCOPE: Property = Property::new(
+    "scope",
+    Type::Number(0, 255),
+    "Which routes may have their gateways behind this one: with a target-scope that is no less.",
+)
+.default("30");
+pub(crate) const TARGET_SCOPE: Property = Property::new(
+    "target-scope",
+    Type::Number(0, 255),
+    "The gateway is behind a route whose scope is no more; connected networks have 10.",
+)
+.default("10");
+
+const CHECKS: Type = Type::Enum(&["arp", "bfd", "none", "ping"]);
 const RP_FILTER: Type = Type::Enum(&["loose", "no", "strict"]);
 const TIMESTAMPS: Type = Type::Enum(&["disabled", "enabled", "random-offset"]);
 
@@ -270,28 +281,33 @@ pub const SETTINGS: Menu = Menu {
 /// `1.2.3.4%ether1`: a gateway that is a neighbour on an interface, whatever networks are connected;
 /// `1.2.3.4@main`: one that is looked for in a table.
 fn by_interface(text: &str) -> Result<Value, String> {
-    match gateway_by(text).or(gateway_in(text)) {
+    match gateway_by::<u32>(text).or(gateway_in(text)) {
         Some(_) => Ok(Value::Text(text.to_string())),
         None => Err("an address, an interface, address%interface or address@table".to_string()),
     }
 }
 
 /// The address and the interface of such a gateway.
-pub(crate) fn gateway_by(text: &str) -> Option<(Ipv4Addr, &str)> {
-    let (address, interface) = text.split_once('%')?;
-    Some((address.parse().ok()?, interface)).filter(|_| !interface.is_empty())
+pub(crate) fn gateway_by<A: Family>(text: &str) -> Option<(A, &str)> {
+    split(text, '%')
 }
 
 /// The address and the table of such a gateway.
-pub(crate) fn gateway_in(text: &str) -> Option<(Ipv4Addr, &str)> {
-    let (address, table) = text.split_once('@')?;
-    Some((address.parse().ok()?, table)).filter(|_| !table.is_empty())
+pub(crate) fn gateway_in<A: Family>(text: &str) -> Option<(A, &str)> {
+    split(text, '@')
+}
+
+/// An address of this family, and what stands behind the sign.
+fn split<A: Family>(text: &str, sign: char) -> Option<(A, &str)> {
+    let (address, rest) = text.split_once(sign)?;
+    Some((A::of(address.parse().ok()?)?, rest)).filter(|_| !rest.is_empty())
 }
 
 /// The interface that a gateway is, if it is one.
 pub(crate) fn gateway_interface(gateway: &Value) -> Option<&str> {
     let Value::Text(text) = gateway else { return None };
-    let is_address = gateway_by(text).is_some() || gateway_in(text).is_some();
+    let is_address = gateway_by::<u32>(text).or(gateway_in(text)).is_some()
+        || gateway_by::<u128>(text).is_some();
     (!is_address).then_some(text)
 }
 
@@ -329,18 +345,18 @@ pub fn check_address(tree: &Tree, item: &Item) -> Result<(), String> {
 /// # Errors
 /// RouterOS's words where it has them.
 pub fn check_route(item: &Item) -> Result<(), String> {
-    let gateways = match item.get("gateway") {
-        Some(Value::List(gateways)) => gateways.as_slice(),
-        _ => &[],
-    };
     let read = ROUTE.read(item);
     let table = read.text("routing-table");
     let mark = read.text("routing-mark");
     if !table.is_empty() && !mark.is_empty() && mark != table {
         return Err(format!("failure: routing-table is {table}, but routing-mark {mark}"));
     }
-    let unicast = kind(read) == "unicast";
-    if unicast && gateways.is_empty() {
+    check_gateways(read, &read.list("gateway"))
+}
+
+/// What the gateways of a route of either family must not be.
+pub(crate) fn check_gateways(route: Read, gateways: &[Value]) -> Result<(), String> {
+    if kind(route) == "unicast" && gateways.is_empty() {
         return Err("missing value(s) of argument(s) gateway".to_string());
     }
     if gateways.len() > 1 && gateways.iter().any(|way| gateway_interface(way).is_some()) {

@@ -13,7 +13,7 @@
 //! Routes with a routing mark are in tables of their own (`table`), those of a VRF among them (`vrf`).
 
 use super::feed::{Fed, FedRoute, FedTarget, Feeds, Places, Protocol};
-use super::fib::{Fib, NextHopId};
+use super::fib::{Fib, NextHopId, Word};
 use super::neighbour::NeighbourId;
 use super::table::{self, TableWays, Tables};
 use crate::firewall::mark::Mark;
@@ -90,17 +90,17 @@ pub enum LeafKind {
 
 /// One way to a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct Candidate<A: Word = u32> {
     /// The table: that of a routing mark, or main.
     pub table: Mark,
     /// The network.
-    pub prefix: Ipv4Prefix,
+    pub prefix: A::Prefix,
     /// 0 to 255; the least wins.
     pub distance: u8,
     /// `pref-src`: where the router's own packets come from; 0 if nobody says.
-    pub pref_src: u32,
+    pub pref_src: A,
     /// What lies behind it; `None` while no gateway can be reached.
-    pub target: Option<Target>,
+    pub target: Option<Target<A>>,
 }
 
 /// The ways to every prefix that the configuration knows.

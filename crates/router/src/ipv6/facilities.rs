@@ -7,8 +7,10 @@ use super::menu;
 use super::route::{self, Candidate, Routes};
 use super::settings::Settings;
 use crate::facility::{Facility, Rows};
+use crate::firewall::mark::Mark;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::ip::feed::Protocol;
+use crate::ip::gateway::{self, CONNECTED};
 use crate::ip::neighbour::Neighbour;
 use crate::ip::route::Target;
 use crate::status::{BY_PLACE, Numbers, RouterStatus, Values, dynamic, number, text};
@@ -49,11 +51,14 @@ pub(crate) static NEIGHBOR: Facility =
 /// `/ipv6 route`.
 pub(crate) static ROUTE: Facility = Facility {
     after: &[&ADDRESS],
+    follows_gateways: true,
     compile: |c| {
-        c.program.v6.routes = Arc::new(Routes::of(route::candidates(c.tree, &c.program)));
+        let (ways, gateways) = route::candidates(c.tree, &c.program, c.silent);
+        c.program.v6.routes = Arc::new(Routes::of(ways));
+        c.program.v6.gateways = Arc::new(gateways);
     },
     check: |item, _| menu::check_route(item),
-    value: |status, item, property| status.route6(item, property),
+    value: |status, item, property| status.route::<u128>(item, property),
     rows: Rows::Many { page: routes_page, item: None },
     ..Facility::of(&menu::ROUTE)
 };
@@ -171,13 +176,10 @@ fn connected_routes(status: &RouterStatus) -> Vec<Item> {
     let mut numbers = Numbers::default();
     let routes = status.router.program.v6.routes.iter();
     let networks = routes.filter_map(|(way, active)| match way {
-        Candidate {
-            target: Some(Target::Connected(interface)),
-            item: None,
-            prefix,
-            distance: 0,
-            ..
-        } => Some((*prefix, *interface, active)),
+        // Nobody types a distance of 0.
+        Candidate { target: Some(Target::Connected(interface)), prefix, distance: 0, .. } => {
+            Some((*prefix, *interface, active))
+        }
         _ => None,
     });
     let told = told_routes(status);
@@ -205,8 +207,8 @@ fn told_routes(status: &RouterStatus) -> Vec<Item> {
     let told = program.v6.found.routes.iter();
     let told = told.filter(|told| !matches!(told.target, Target::Connected(_)));
     let items = told.map(|told| {
-        let way = route::told_candidate(told, program);
-        let active = program.v6.routes.iter().any(|(other, active)| active && *other == way);
+        let way = route::told_route(told, program).candidate(program, &program.v6.gateways);
+        let active = program.v6.routes.is_best(&way);
         let mut values = Values::from([
             ("dst-address", Value::Cidr6(told.prefix.bits().into(), told.prefix.len())),
             ("distance", number(told.distance.into())),
@@ -216,13 +218,13 @@ fn told_routes(status: &RouterStatus) -> Vec<Item> {
         ]);
         if let Target::Gateways(ways) = &told.target {
             let name = |interface| program.interface(interface).name.clone();
-            let text = |&(interface, address): &(_, u128)| {
-                format!("{}%{}", Ipv6Addr::from(address), name(interface))
+            let gateway = |&(interface, address): &(_, u128)| {
+                Value::Text(format!("{}%{}", Ipv6Addr::from(address), name(interface)))
             };
-            let reachable = if way.target.is_some() { "reachable" } else { "unreachable" };
-            let said = ways.iter().map(|way| format!("{} {reachable}", text(way)));
-            values.insert("gateway-status", Value::Text(said.collect::<Vec<_>>().join(",")));
-            let gateways = ways.iter().map(|way| Value::Text(text(way))).collect();
+            let gateways: Vec<_> = ways.iter().map(gateway).collect();
+            let status = |way| gateway::status::<u128>(way, Mark::NONE, CONNECTED, program);
+            let said: Vec<_> = gateways.iter().map(status).collect();
+            values.insert("gateway-status", Value::Text(said.join(",")));
             values.insert("gateway", Value::List(gateways));
         }
         dynamic(numbers.of((told.prefix, told.by)), values)
@@ -276,33 +278,5 @@ impl RouterStatus<'_> {
         };
         let doubled = program.v6.duplicates.iter().any(|other| other.item == own.item);
         doubled.then(|| format!("duplicate: somebody else on {interface} has this address"))
-    }
-
-    fn route6(&self, item: &Item, property: &str) -> Option<Value> {
-        let program = &self.router.program;
-        let kind =
-            |kind: &str| Some(Value::Bool(crate::ip::menu::kind(menu::ROUTE.read(item)) == kind));
-        match property {
-            "active" => {
-                let mut routes = program.v6.routes.iter();
-                let active = routes.any(|(way, active)| active && way.item == Some(item.id));
-                Some(Value::Bool(active && !item.disabled))
-            }
-            "static" => Some(Value::Bool(true)),
-            "blackhole" | "unreachable" | "prohibit" => kind(property),
-            "gateway-status" => {
-                let Some(Value::List(gateways)) = item.get("gateway") else { return None };
-                let gateways = gateways.iter().map(|gateway| match route::way(gateway, program) {
-                    Some((interface, Some(_))) => {
-                        let name = &program.interface(interface).name;
-                        format!("{gateway} reachable via {name}")
-                    }
-                    Some((_, None)) => format!("{gateway} reachable"),
-                    None => format!("{gateway} unreachable"),
-                });
-                Some(Value::Text(gateways.collect::<Vec<_>>().join(",")))
-            }
-            _ => None,
-        }
     }
 }

@@ -9,6 +9,7 @@ use super::pool::Pool;
 use super::{dhcp, nd};
 use crate::interface::InterfaceId;
 use crate::ip::feed::Protocol;
+use crate::ip::gateway::How;
 use crate::ip::route::Target;
 use crate::router::Router;
 use config::ItemId;
@@ -49,6 +50,8 @@ pub(crate) struct Told {
     pub(crate) prefix: Ipv6Prefix,
     pub(crate) distance: u8,
     pub(crate) target: Target<u128>,
+    /// How its gateway is asked whether it lives.
+    pub(crate) check: Option<How>,
     /// By whom, as `print` shows it.
     pub(crate) by: &'static str,
 }

@@ -2,8 +2,8 @@
 //! (`routeros/H-ip.md`, H.4).
 
 use crate::firewall::menu::WORD;
+use crate::ip::menu::{CHECK_GATEWAY, SCOPE, TARGET_SCOPE, check_gateways, gateway_by};
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
-use std::net::Ipv6Addr;
 
 const INTERFACES: Type = crate::interface::menu::ANY_INTERFACE;
 const LIST: MenuKind = MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false };
@@ -153,18 +153,20 @@ pub const ROUTE: Menu = Menu {
             "unicast forwards; the others drop: silently, as unreachable, as prohibited.",
         )
         .default("unicast"),
-        Property::only("check-gateway", &Type::Enum(&["bfd", "none", "ping"]), &["none"], NO_CHECK)
-            .default(""),
+        CHECK_GATEWAY,
         Property::new(
             "routing-table",
             Type::Or(&[""], &WORD),
             "The table it is in: main, or that of a routing mark, whose packets ask it first.",
         )
         .default(""),
-        Property::only("pref-src", &Type::Or(&[""], &Type::Address6), &[""], NO_PREF_SRC)
-            .default(""),
-        Property::only("scope", &Type::Number(0, 255), &["30"], NO_SCOPE),
-        Property::only("target-scope", &Type::Number(0, 255), &["10"], NO_SCOPE),
+        Property::new(
+            "pref-src",
+            Type::Or(&[""], &Type::Address6),
+            "Where the router's own packets come from that go this way: one of its addresses.",
+        ),
+        SCOPE,
+        TARGET_SCOPE,
         Property::new(
             "suppress-hw-offload",
             Type::Bool,
@@ -175,22 +177,12 @@ pub const ROUTE: Menu = Menu {
     help: "Static routes, and the networks of the router's addresses.",
 };
 
-const NO_CHECK: &str = "a gateway counts as reachable while its interface runs";
-const NO_PREF_SRC: &str = "packets of the router's own have their out-interface's first address";
-const NO_SCOPE: &str = "gateways must lie in a connected network";
-
 /// `fe80::1%ether1`: a gateway that is a neighbour on an interface.
 pub(crate) fn by_interface(text: &str) -> Result<Value, String> {
-    match gateway_by(text) {
+    match gateway_by::<u128>(text) {
         Some(_) => Ok(Value::Text(text.to_string())),
         None => Err("an address, an interface, or address%interface".to_string()),
     }
-}
-
-/// The address and the interface of such a gateway.
-pub(crate) fn gateway_by(text: &str) -> Option<(Ipv6Addr, &str)> {
-    let (address, interface) = text.split_once('%')?;
-    Some((address.parse().ok()?, interface)).filter(|_| !interface.is_empty())
 }
 
 /// What an address that is added or changed must not be.
@@ -222,17 +214,9 @@ pub fn check_address(tree: &Tree, item: &Item) -> Result<(), String> {
 /// # Errors
 /// RouterOS's words where it has them.
 pub fn check_route(item: &Item) -> Result<(), String> {
-    let gateways = match item.get("gateway") {
-        Some(Value::List(gateways)) => gateways.as_slice(),
-        _ => &[],
-    };
-    if crate::ip::menu::kind(ROUTE.read(item)) == "unicast" && gateways.is_empty() {
-        return Err("missing value(s) of argument(s) gateway".to_string());
-    }
-    let is_interface = |way: &Value| matches!(way, Value::Text(text) if gateway_by(text).is_none());
-    if gateways.len() > 1 && gateways.iter().any(is_interface) {
-        return Err("failure: an interface as gateway must be the only one".to_string());
-    }
+    let read = ROUTE.read(item);
+    let gateways = read.list("gateway");
+    check_gateways(read, &gateways)?;
     let link = wire::Ipv6Prefix::LINK_LOCAL;
     let bare = |way: &&Value| matches!(way, Value::Address6(a) if link.contains((*a).into()));
     if let Some(gateway) = gateways.iter().find(bare) {

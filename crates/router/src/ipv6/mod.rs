@@ -41,6 +41,7 @@ use crate::firewall::mangle::Mangle;
 use crate::firewall::nat::Nat;
 use crate::firewall::raw::Raw;
 use crate::interface::InterfaceId;
+use crate::ip::gateway::Gateways;
 use crate::ip::icmp::RateLimit;
 use crate::ip::route::Target;
 use address::Address;
@@ -74,6 +75,8 @@ pub struct Meant {
     pub(crate) found: Arc<Found>,
     /// `/ipv6 route`, and what is connected.
     pub routes: Arc<Routes>,
+    /// What is behind the gateways of routes.
+    pub(crate) gateways: Arc<Gateways<u128>>,
     /// `/ipv6 firewall raw`; none before it was compiled.
     pub raw: Option<Arc<Raw>>,
     /// `/ipv6 firewall mangle`; none before it was compiled.

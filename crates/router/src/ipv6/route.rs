@@ -9,40 +9,29 @@
 //! The FIB is IPv4's, of longer addresses: see [`fib`](crate::ip::fib). A change of the routes makes
 //! another one: 20 ms for the 160,000 routes of the Internet.
 //!
-//! A route is active when its gateway lies in a connected network of a running interface, or is an
-//! address on an interface (`fe80::1%ether1`), or an interface.
+//! A route is active when there is a neighbour behind its gateway, as with IPv4: see
+//! [`gateway`]. An address on an interface (`fe80::1%ether1`) is one.
 //!
-//! Missing: **routing marks**, **check-gateway**, **routing protocols**.
+//! **Missing**: routing rules, VRFs, and routing protocols.
 
-use super::address::Address;
 use super::found::{Fed, Told};
-use super::menu::{ROUTE, gateway_by};
+use super::menu::ROUTE;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::ip::fib::{Fib, NextHopId};
-use crate::ip::menu::kind;
-use crate::ip::route::Target;
+use crate::ip::gateway::{self, CONNECTED, Gateway, Gateways, Routed, Typed};
+use crate::ip::route::{self, Target};
 use crate::ip::rule;
 use crate::packet::AddressType;
 use crate::program::Program;
-use config::{ItemId, Read, Tree, Value};
-use std::collections::{BTreeMap, HashMap};
+use crate::router::Router;
+use config::{Menu, Read, Tree};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use wire::Ipv6Prefix;
 
 /// One way to a prefix.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    /// The table that it is in: of a routing mark, or main.
-    pub table: Mark,
-    /// The network.
-    pub prefix: Ipv6Prefix,
-    /// 0 to 255; the least wins.
-    pub distance: u8,
-    /// What lies behind it; `None` while no gateway can be reached.
-    pub target: Option<Target<u128>>,
-    /// The item that says so; none of what the router made itself.
-    pub item: Option<ItemId>,
-}
+pub type Candidate = route::Candidate<u128>;
 
 /// All routes, and which of them packets take.
 #[derive(Clone, Debug, Default)]
@@ -129,6 +118,14 @@ impl Routes {
         table.and_then(|table| table.lookup(dst)).or(main)
     }
 
+    /// Where the router's own packets with this routing mark come from, if the route to an address says so.
+    pub(crate) fn pref_src(&self, mark: Mark, dst: u128) -> Option<u128> {
+        let table = self.tables.get(&mark).filter(|table| table.lookup(dst).is_some());
+        let table = table.unwrap_or(self);
+        let &at = table.best.get(&table.prefix_of(dst)?)?;
+        Some(table.candidates[at as usize].pref_src).filter(|&src| src != 0)
+    }
+
     /// The table itself, for batches.
     #[inline]
     pub(crate) fn fib(&self) -> &Fib<u128> {
@@ -176,13 +173,14 @@ impl Routes {
     }
 }
 
-/// All ways the configuration knows.
-pub(crate) fn candidates(tree: &Tree, program: &Program) -> Vec<Candidate> {
+/// All ways the configuration knows, and what is behind their gateways.
+pub(crate) fn candidates(
+    tree: &Tree,
+    program: &Program,
+    silent: &Arc<BTreeSet<Gateway>>,
+) -> (Vec<Candidate>, Gateways<u128>) {
     let mut ways = Vec::new();
-    let mut add = |prefix, target| {
-        let (table, target) = (Mark::NONE, Some(target));
-        ways.push(Candidate { table, prefix, distance: 0, target, item: None });
-    };
+    let mut add = |prefix, target| ways.push(way(prefix, 0, Some(target)));
     // None at all, loopback, mapped IPv4 (RFC 4291 §2.5): nobody's on a wire.
     for (bits, len) in [(0, 128), (1, 128), (0xffff << 32, 96)] {
         add(Ipv6Prefix::new(bits, len), Target::Martian);
@@ -199,23 +197,27 @@ pub(crate) fn candidates(tree: &Tree, program: &Program) -> Vec<Candidate> {
             add(own.network, Target::Connected(own.interface));
         }
     }
-    let routes = tree.read(&ROUTE).filter(|item| !item.bool("disabled"));
-    ways.extend(routes.filter_map(|item| candidate(item, program)));
-    ways.extend(program.v6.found.routes.iter().map(|told| told_candidate(told, program)));
+    let mut typed = gateway::typed(tree, program);
+    typed.extend(program.v6.found.routes.iter().map(|told| told_route(told, program)));
+    let gateways = Gateways::find_out(&ways, &typed, program, silent);
+    ways.extend(typed.iter().map(|route| route.candidate(program, &gateways)));
     ways.extend(program.v6.found.fed.iter().map(|fed| fed_candidate(fed, program)));
-    ways
+    (ways, gateways)
 }
 
-/// The way that a route means which the router was told.
-pub(super) fn told_candidate(told: &Told, program: &Program) -> Candidate {
-    let runs = match &told.target {
-        Target::Connected(interface) => program.runs(*interface),
-        Target::Gateways(ways) => ways.iter().all(|(interface, _)| program.runs(*interface)),
-        _ => true,
-    };
-    let (table, prefix, distance) = (Mark::NONE, told.prefix, told.distance);
-    let target = runs.then(|| told.target.clone());
-    Candidate { table, prefix, distance, target, item: None }
+/// A way of main.
+fn way(prefix: Ipv6Prefix, distance: u8, target: Option<Target<u128>>) -> Candidate {
+    Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target }
+}
+
+/// What a route means that the router was told.
+pub(super) fn told_route(told: &Told, program: &Program) -> Typed<u128> {
+    let mut made = Typed::made(told.prefix, told.distance, &told.target, program);
+    if let Target::Connected(_) = told.target {
+        made.scope = CONNECTED;
+    }
+    made.check = told.check;
+    made
 }
 
 /// The way that a route means which somebody else knows; those of its gateways count whose interface runs.
@@ -229,67 +231,29 @@ pub(super) fn fed_candidate(fed: &Fed, program: &Program) -> Candidate {
         }
         other => Some(other.clone()),
     };
-    let (table, prefix, distance) = (Mark::NONE, fed.prefix, fed.protocol.distance());
-    Candidate { table, prefix, distance, target, item: None }
+    way(fed.prefix, fed.protocol.distance(), target)
 }
 
-fn candidate(item: Read, program: &Program) -> Option<Candidate> {
-    let Value::Cidr6(address, len) = *item.value("dst-address") else { return None };
-    let target = match kind(item).as_str() {
-        "blackhole" => Some(Target::Blackhole),
-        "unreachable" => Some(Target::Unreachable),
-        "prohibit" => Some(Target::Prohibit),
-        _ => gateways(&item.list("gateway"), program),
-    };
-    let (distance, id) = (item.number("distance") as u8, Some(item.id()));
-    let (prefix, table) = (Ipv6Prefix::new(address.into(), len), item.text("routing-table"));
-    let table = rule::table(&table, &program.books.marks)?;
-    Some(Candidate { table, prefix, distance, target, item: id })
-}
+impl Routed for u128 {
+    const MENU: &'static Menu = &ROUTE;
 
-/// The target of these gateways, those out of reach left out; `None` if all are.
-fn gateways(gateways: &[Value], program: &Program) -> Option<Target<u128>> {
-    let mut ways = Vec::new();
-    for gateway in gateways {
-        match way(gateway, program) {
-            Some((interface, Some(address))) => ways.push((interface, address)),
-            // An interface as gateway: everything behind the route is a neighbour there.
-            Some((interface, None)) => return Some(Target::Connected(interface)),
-            None => {}
-        }
+    fn table(route: Read, program: &Program) -> Option<Mark> {
+        rule::table(&route.text("routing-table"), &program.books.marks)
     }
-    if ways.is_empty() { None } else { Some(Target::Gateways(ways)) }
-}
 
-/// By which interface a gateway is reached, and its address if it has one.
-pub(crate) fn way(gateway: &Value, program: &Program) -> Option<(InterfaceId, Option<u128>)> {
-    let runs = |name: &str| program.names.find(name).filter(|&id| program.runs(id));
-    match gateway {
-        Value::Address6(address) => {
-            let address = u128::from(*address);
-            reach(address, &program.v6.addresses, |id| program.runs(id))
-                .map(|interface| (interface, Some(address)))
-        }
-        Value::Text(text) => match gateway_by(text) {
-            Some((address, name)) => runs(name).map(|id| (id, Some(address.into()))),
-            None => runs(text).map(|id| (id, None)),
-        },
-        _ => None,
+    fn home(_: Mark, _: &Program) -> Mark {
+        Mark::NONE
     }
-}
 
-/// The running interface in whose connected network an address lies; the longest network wins.
-fn reach(
-    address: u128,
-    addresses: &[Address],
-    runs: impl Fn(InterfaceId) -> bool,
-) -> Option<InterfaceId> {
-    let within = addresses.iter().filter(|own| {
-        !own.is_link_local()
-            && own.network.len() < 128
-            && own.network.contains(address)
-            && own.address != address
-            && runs(own.interface)
-    });
-    within.max_by_key(|own| own.network.len()).map(|own| own.interface)
+    fn is_own(self, program: &Program) -> bool {
+        program.v6.addresses.iter().any(|own| own.address == self)
+    }
+
+    fn gateways(program: &Program) -> &Gateways<u128> {
+        &program.v6.gateways
+    }
+
+    fn is_active(way: &Candidate, router: &Router) -> bool {
+        router.program.v6.routes.is_best(way)
+    }
 }

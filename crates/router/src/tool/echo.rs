@@ -21,6 +21,7 @@ use crate::firewall::mark::Mark;
 use crate::flow;
 use crate::interface::InterfaceId;
 use crate::ip::address;
+use crate::ip::family::Family;
 use crate::ip::fib::NextHopId;
 use crate::ip::fragment::Piece;
 use crate::ip::neighbour;
@@ -56,7 +57,7 @@ pub(crate) struct Request {
     pub(crate) ttl: u8,
     pub(crate) dscp: u8,
     pub(crate) dont_fragment: bool,
-    /// Ask by ARP instead.
+    /// Ask by ARP instead, or by neighbour discovery.
     pub(crate) arp: bool,
     /// How long an answer is waited for.
     pub(crate) timeout: Duration,
@@ -170,16 +171,15 @@ impl Echoes {
         true
     }
 
-    /// An ARP reply for us: answers the oldest request for this neighbour.
+    /// A neighbour says where it is, by ARP or as IPv6's do: answers the oldest request for it.
     pub(crate) fn arp_reply(
         &mut self,
         now: Moment,
         interface: InterfaceId,
-        address: u32,
+        address: IpAddr,
         mac: MacAddr,
     ) {
         let asks = |request: &Request| {
-            let address = IpAddr::V4(address.into());
             request.arp && request.dst == address && request.interface == interface
         };
         let found = self.pings.iter().find(|(_, ping)| asks(&ping.request));
@@ -219,6 +219,11 @@ impl Router {
                 let (interface, address) = (request.interface, dst.into());
                 let to = MacAddr::BROADCAST;
                 return self.send_arp_request(now, neighbour::Request { interface, address, to });
+            }
+            IpAddr::V6(dst) if request.arp => {
+                let (interface, address) = (request.interface, u128::from(dst));
+                let to = address.everybody();
+                return flow::v6::solicit(self, now, neighbour::Request { interface, address, to });
             }
             IpAddr::V4(dst) => self.send_request(now, id, number, &request, dst.into()),
             IpAddr::V6(dst) => self.send_request6(now, id, number, &request, dst),

@@ -109,7 +109,8 @@ impl Router {
             _ => return None,
         };
         let fits = !request.interface.is_some() || request.interface == interface;
-        fits.then(|| out(interface)).flatten()
+        let way = fits.then(|| out(interface)).flatten()?;
+        Some(Way { own: v6.routes.pref_src(request.table, dst).unwrap_or(way.own), ..way })
     }
 
     /// LOCAL IN: whether a ping waits for this message of ICMPv6, which then has it. Whoever asks has

@@ -22,8 +22,10 @@ use super::{flag, number};
 use crate::firewall::mark::Mark;
 use crate::firewall::menu::WORD;
 use crate::interface::InterfaceId;
+use crate::ip::family::Family;
+use crate::ip::menu::gateway_by;
 use crate::ip::rule;
-use crate::ipv6::menu::{by_interface, gateway_by};
+use crate::ipv6::menu::by_interface;
 use crate::router::Router;
 use config::{
     Call, Command, Display, Group, Job, Progress, Property, Record, Reply, Started, Type, Unnamed,
@@ -164,9 +166,9 @@ pub(super) fn whom(r: &Router, call: &Call) -> Result<(IpAddr, InterfaceId), Str
         Some(Value::Address(address)) => address.into(),
         Some(Value::Address6(address)) => address.into(),
         Some(Value::Text(text)) => {
-            let (address, name) = gateway_by(&text).ok_or("failure: no such address")?;
+            let (address, name) = gateway_by::<u128>(&text).ok_or("failure: no such address")?;
             interface = super::interface(r, &Value::Text(name.to_string()))?;
-            address.into()
+            address.ip()
         }
         Some(other) => return Err(format!("failure: {other}: mac-ping is not implemented")),
         None => return Err("missing value(s) of argument(s) address".to_string()),

@@ -568,6 +568,6 @@ fn rules_say_why() {
     );
     let invalid = rig.run("/ipv6 firewall filter print count-only where invalid");
     assert_eq!(invalid.trim(), "1");
-    let refused = rig.try_run("/ipv6 route add gateway=2001:db8:2::b check-gateway=ping");
-    assert!(refused.unwrap_err().text.contains("while its interface runs"));
+    let refused = rig.try_run("/ipv6 route add gateway=2001:db8:2::b check-gateway=bfd");
+    assert!(refused.unwrap_err().text.contains("BFD is not built"));
 }

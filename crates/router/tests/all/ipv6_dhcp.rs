@@ -124,6 +124,30 @@ fn a_prefix_is_delegated() {
     }
 }
 
+/// `check-gateway`: a default router that keeps silent is none, though the lease lasts; another one takes its
+/// place, until it answers again.
+#[test]
+fn a_default_router_that_falls_silent() {
+    let (mut home, mut isp) = (fresh(HOME), fresh(ISP));
+    home.run("/interface ethernet set ether1 mac-address=02:00:00:00:00:77");
+    home.run(
+        "/ipv6 dhcp-client set 0 check-gateway=ping; /ipv6 route add gateway=ether2 distance=9",
+    );
+    isp.run("/ipv6 dhcp-server set 0 lease-time=1h");
+    isp.run("/ipv6 firewall filter add chain=input protocol=icmpv6 icmp-options=128:0 action=drop");
+    for (disabled, active) in [("no", 0), ("yes", 1), ("no", 0)] {
+        isp.run(&format!("/ipv6 firewall filter set 0 disabled={disabled}"));
+        cable(&mut home, &mut isp, 40);
+        let is = format!("{disabled}:\n{}", home.run("/ipv6 route print detail"));
+        let default = "/ipv6 route where dst-address=::/0 active";
+        assert_eq!(count(&mut home, &format!("{default} dynamic")), active, "{is}");
+        assert_eq!(count(&mut home, &format!("{default} !dynamic")), 1 - active, "{is}");
+        let said = ["ether1 unreachable", "ether1 reachable via ether1"][active];
+        assert!(is.contains(said), "{said} in {is}");
+        assert_eq!(count(&mut home, "/ipv6 dhcp-client where status=bound"), 1);
+    }
+}
+
 /// A typed binding is its client's only; an item that goes takes it away.
 #[test]
 fn typed_bindings() {

@@ -25,6 +25,7 @@ mod forwarding;
 mod fragments;
 mod frames_short;
 mod fuzz_regression;
+mod gateways;
 mod helpers;
 mod icmp;
 mod ipv6;

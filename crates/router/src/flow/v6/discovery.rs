@@ -61,6 +61,9 @@ pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
             duplicate::conflict(r, now, interface, target.into(), by, true);
         }
         Said::Neighbour(Neighbour { target, mac, solicited, override_, .. }) => {
+            if solicited {
+                r.tools.echoes.arp_reply(now, interface, target.into(), mac.unwrap_or(by));
+            }
             let heard = Heard::Advertised { solicited, override_ };
             learn(r, now, interface, target.into(), mac, heard);
         }

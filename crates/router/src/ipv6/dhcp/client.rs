@@ -470,11 +470,13 @@ pub(crate) fn tell(r: &Router, found: &mut Found) {
                 found.pools.push(Pool { name, prefix, len, client });
             }
             // What of it nobody has goes nowhere, and not back (RFC 7084 WPD-5).
-            found.routes.push(Told { prefix, distance: 1, target: Target::Unreachable, by });
+            let (distance, target) = (1, Target::Unreachable);
+            found.routes.push(Told { prefix, distance, target, check: None, by });
         }
         if let Some(distance) = client.route {
             let target = Target::Gateways(vec![(interface, given.server)]);
-            found.routes.push(Told { prefix: Ipv6Prefix::ALL, distance, target, by: "dhcp" });
+            let (prefix, check, by) = (Ipv6Prefix::ALL, client.check, "dhcp");
+            found.routes.push(Told { prefix, distance, target, check, by });
         }
     }
 }

@@ -47,7 +47,12 @@ pub(crate) const CLIENT: Menu = Menu {
         Property::only("dhcp-options", &Type::Text, &[""], "no options of a user's are sent")
             .default(""),
         Property::only("script", &Type::Text, &[""], "scripts are not run").default(""),
-        Property::only("check-gateway", &Type::Enum(&["none", "ping"]), &["none"], "it is not"),
+        Property::new(
+            "check-gateway",
+            Type::Enum(&["none", "ping"]),
+            "Whether the default route holds only while the server answers pings.",
+        )
+        .default("none"),
         Property::missing("custom-duid", "the DUID is of the interface's MAC address"),
         Property::missing("custom-iana-id", "the number follows from the interface's name"),
         Property::missing("custom-iapd-id", "the number follows from the interface's name"),

@@ -325,7 +325,7 @@ pub(crate) fn tell(r: &Router, found: &mut Found) {
         if *is_pd && binding.bound {
             let target = Target::Gateways(vec![(server.interface, binding.client)]);
             let (prefix, distance, by) = (binding.prefix, server.distance, "dhcp");
-            found.routes.push(Told { prefix, distance, target, by });
+            found.routes.push(Told { prefix, distance, target, check: None, by });
         }
     }
 }

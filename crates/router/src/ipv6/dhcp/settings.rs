@@ -3,6 +3,7 @@
 use super::menu::{BINDING, CLIENT, OPTION, SERVER, SETS, read_duid};
 use crate::interface::{InterfaceId, Names, lasting_number};
 use crate::ip::dhcp::option;
+use crate::ip::gateway::How;
 use config::{ItemId, Read, Tree, Value};
 use std::time::Duration;
 use wire::Ipv6Prefix;
@@ -33,6 +34,8 @@ pub(crate) struct Client {
     pub(crate) hint: Option<Ipv6Prefix>,
     /// The distance of the default route, if there is to be one.
     pub(crate) route: Option<u8>,
+    /// How its gateway is asked whether it lives.
+    pub(crate) check: Option<How>,
     pub(crate) use_dns: bool,
     pub(crate) rapid: bool,
 }
@@ -107,6 +110,7 @@ fn client(names: &Names, item: Read) -> Option<Client> {
         pool_len: item.number("pool-prefix-length") as u8,
         hint: hint.filter(|hint| hint.len() > 0),
         route: item.bool("add-default-route").then(|| item.number("default-route-distance") as u8),
+        check: How::read(item),
         use_dns: item.bool("use-peer-dns"),
         rapid: item.bool("rapid-commit"),
     })

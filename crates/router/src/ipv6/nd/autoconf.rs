@@ -213,14 +213,15 @@ impl Host {
                 found.addresses.push(Given { address, network, interface });
             } else if on_link {
                 let target = Target::Connected(interface);
-                found.routes.push(Told { prefix, distance: 0, target, by: "connect" });
+                found.routes.push(Told { prefix, distance: 0, target, check: None, by: "connect" });
             }
         }
         // The best of them only: what is told later is for when it goes.
         if let Some(&(router, ..)) = self.routers.first() {
             let target = Target::Gateways(vec![(interface, router)]);
             let prefix = Ipv6Prefix::ALL;
-            found.routes.push(Told { prefix, distance: DISTANCE, target, by: "slaac" });
+            let (distance, check, by) = (DISTANCE, None, "slaac");
+            found.routes.push(Told { prefix, distance, target, check, by });
         }
         found.mtus.extend(self.mtu.map(|mtu| (interface, mtu)));
     }

@@ -3,6 +3,7 @@
 //! As of IPv4, what was not said is what is likely. An extension header cannot be said.
 
 use super::question::{Question, mac_known, seen_as, segment};
+use crate::firewall::mark::Mark;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions};
 use crate::interface::InterfaceId;
 use crate::ip::family::{Family, ports_of};
@@ -164,7 +165,7 @@ fn own(r: &Router, dst: u128) -> Option<u128> {
         Some(Target::Gateways(ways)) => ways[0].0,
         _ => InterfaceId::NONE,
     };
-    address::source(&v6.addresses, out, dst)
+    v6.routes.pref_src(Mark::NONE, dst).or_else(|| address::source(&v6.addresses, out, dst))
 }
 
 /// The MAC address of a host: what the router knows, else one that nobody has.

@@ -124,7 +124,7 @@ impl Router {
         trial.link.machines.clone_from(&self.link.machines);
         trial.link.up.clone_from(&self.link.up);
         trial.link.sessions.clone_from(&self.link.sessions);
-        trial.v4.silent.clone_from(&self.v4.silent);
+        trial.link.silent.clone_from(&self.link.silent);
         trial.learnt.ingresses.clone_from(&self.learnt.ingresses);
         trial.learnt.egresses.clone_from(&self.learnt.egresses);
         trial.queues = self.queues.trial();
