@@ -102,7 +102,7 @@ impl Frame {
     ///
     /// # Panics
     /// If the frame is shorter.
-    #[inline]
+    #[inline(always)]
     pub fn truncate(&mut self, len: usize) {
         assert!(len <= self.len(), "truncate to {len} of {}", self.len());
         self.0 -= (self.len() - len) as u64;
@@ -112,7 +112,7 @@ impl Frame {
     ///
     /// # Panics
     /// If the frame is shorter.
-    #[inline]
+    #[inline(always)]
     pub fn pull(&mut self, n: usize) {
         assert!(n <= self.len(), "pull {n} of {}", self.len());
         // The beginning goes up, the length down.
@@ -389,7 +389,7 @@ impl Slab {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn start(&self, frame: &Frame) -> *mut u8 {
         self.check_ours(frame);
         let memory = &*self.memory;
@@ -399,11 +399,19 @@ impl Slab {
         unsafe { memory.mapping.base().add(at) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_ours(&self, frame: &Frame) {
-        let ours = frame.handle() & TAG_MASK == self.memory.tag;
-        assert!(ours, "a frame of another slab: {frame:?}");
+        if frame.handle() & TAG_MASK != self.memory.tag {
+            of_another(frame);
+        }
     }
+}
+
+/// Out of line, so that what looks is small.
+#[cold]
+#[inline(never)]
+fn of_another(frame: &Frame) -> ! {
+    panic!("a frame of another slab: {frame:?}");
 }
 
 impl Memory {

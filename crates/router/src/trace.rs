@@ -51,7 +51,7 @@ impl Guard {
     ///
     /// `len` is the IP total length, `ttl` and `tos` are as on arrival. `flags_or_icmp` is, for
     /// TCP, the flags byte; for ICMP, the type (high byte) and code; for others, anything.
-    #[inline]
+    #[inline(always)]
     pub fn admits(&self, len: u16, ttl: u8, tos: u8, flags_or_icmp: u16, src_mac: MacAddr) -> bool {
         (word(ttl, tos, flags_or_icmp) ^ self.want) & self.mask == 0
             && len.wrapping_sub(self.len_min) <= self.len_max.wrapping_sub(self.len_min)

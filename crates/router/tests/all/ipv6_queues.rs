@@ -118,7 +118,7 @@ fn who_shares_what() {
         )
     };
     let fair = "/queue type add name=fair kind=fq-codel fq-codel-target=1m fq-codel-interval=2m \
-        fq-codel-quantum=100
+        fq-codel-quantum=256
         /queue tree add parent=ether2 queue=fair max-limit=8k bucket-size=0";
     let simple = "/queue simple add target=::/0 max-limit=8k/8k bucket-size=0/0";
     #[rustfmt::skip]
@@ -128,7 +128,8 @@ fn who_shares_what() {
         (pcq(64), 0, [10, 0]),
         // One goes, and ten of whoever comes first wait; fair queues take all.
         (simple.to_string(), 0, [11, 0]),
-        (fair.to_string(), 5, [20, 20]),
+        // A turn is 256 bytes at least, three packets.
+        (fair.to_string(), 4, [20, 20]),
     ];
     for (script, of_c, all) in cases {
         for reference in [true, false] {

@@ -209,7 +209,7 @@ impl Router {
             (_, true) => Some((Path::Slow, Vec::new())),
             _ => next::carry(trial, now, port, frame),
         };
-        let carried = self.on_trial(now, concerned, quick)?;
+        let carried = self.on_trial(now, concerned.clone(), quick)?;
         let path = carried.map(|(path, _)| path);
         self.on_trial(now, concerned, |trial| {
             let too_long = || format!("failure: a frame of {} bytes is too long", frame.len());

@@ -14,27 +14,29 @@
 
 use super::question6;
 use crate::firewall::connection::Connections;
-use crate::flow::Resume;
+use crate::flow::{MOST_TUNNELS, Resume};
 use crate::parts::Stacked;
 use crate::router::Router;
 use port::{Frame, Slab};
 use std::time::Duration;
-use wire::layers::{self, protocol};
-use wire::{FiveTuple, Moment, icmp};
+use wire::gre::{self, Gre};
+use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
+use wire::pppoe::{self, ETHERTYPE_SESSION};
+use wire::{FiveTuple, Moment, icmp, l2tp};
 
 /// Frames a trial may have in hand, beside two for each port: floods.
 const FRAMES: usize = 192;
 
-/// The connections that a frame is about, by their tuples: its own, if it is of the family, and the one
-/// that an error in it quotes a packet of.
-#[derive(Clone, Copy, Debug, Default)]
+/// The connections that a frame is about, by their tuples: its own, if it is of the family, and those that
+/// errors in it quote packets of, and of packets in tunnels.
+#[derive(Clone, Debug, Default)]
 struct About<A> {
     own: Option<FiveTuple<A>>,
-    quoted: Option<FiveTuple<A>>,
+    others: Vec<FiveTuple<A>>,
 }
 
 /// The same of both families.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Concerned {
     four: About<u32>,
     six: About<u128>,
@@ -43,22 +45,77 @@ pub(super) struct Concerned {
 impl Concerned {
     /// Whom a frame concerns.
     pub(super) fn by(frame: &[u8]) -> Concerned {
-        let six = question6::tuple(frame);
-        let quoted = six.and_then(|(_, upper)| question6::quoted(upper));
-        let (own, quoted) = (six.map(|(tuple, _)| tuple), quoted.map(FiveTuple::reversed));
-        let six = About { own, quoted };
-        let four = match layers::network(frame) {
-            Ok(layers) => {
-                let l4 = usize::from(layers.l4);
-                let quoted = frame.get(l4 + icmp::HEADER_LEN..usize::from(layers.l3_end));
-                let quoted = quoted.filter(|_| layers.protocol == protocol::ICMP && l4 != 0);
-                let quoted = quoted.and_then(|quoted| layers::quoted(quoted).ok());
-                let quoted = quoted.map(|quoted| quoted.tuple.reversed());
-                About { own: Some(layers.tuple), quoted }
+        let (own6, quoted6) = six(frame);
+        let (own4, quoted4) = four(frame);
+        let mut six_others: Vec<_> = quoted6.into_iter().collect();
+        let mut four_others: Vec<_> = quoted4.into_iter().collect();
+        let mut next = inside(frame);
+        for _ in 0..MOST_TUNNELS {
+            let Some(frame) = next else { break };
+            let ((own6, quoted6), (own4, quoted4)) = (six(&frame), four(&frame));
+            six_others.extend(own6.into_iter().chain(quoted6));
+            four_others.extend(own4.into_iter().chain(quoted4));
+            next = inside(&frame);
+        }
+        Concerned {
+            four: About { own: own4, others: four_others },
+            six: About { own: own6, others: six_others },
+        }
+    }
+}
+
+/// A frame's tuple of IPv6, and that of the packet that an error quotes, as its answers have it.
+fn six(frame: &[u8]) -> (Option<FiveTuple<u128>>, Option<FiveTuple<u128>>) {
+    let found = question6::tuple(frame);
+    let quoted = found.and_then(|(_, upper)| question6::quoted(upper));
+    (found.map(|(tuple, _)| tuple), quoted.map(FiveTuple::reversed))
+}
+
+/// The same of IPv4.
+fn four(frame: &[u8]) -> (Option<FiveTuple>, Option<FiveTuple>) {
+    let Ok(layers) = layers::network(frame) else { return (None, None) };
+    let l4 = usize::from(layers.l4);
+    let quoted = frame.get(l4 + icmp::HEADER_LEN..usize::from(layers.l3_end));
+    let quoted = quoted.filter(|_| layers.protocol == protocol::ICMP && l4 != 0);
+    let quoted = quoted.and_then(|quoted| layers::quoted(quoted).ok());
+    (Some(layers.tuple), quoted.map(|quoted| quoted.tuple.reversed()))
+}
+
+/// What lies in a frame of a tunnel or a session, as a frame; of what is encrypted nothing is known.
+fn inside(frame: &[u8]) -> Option<Vec<u8>> {
+    let packet = |ether_type: u16, packet: &[u8]| {
+        Some([&[0; 12][..], &ether_type.to_be_bytes(), packet].concat())
+    };
+    let ppp = |ppp: &[u8]| match ppp.strip_prefix(&[0xff, 0x03]).unwrap_or(ppp) {
+        [0x00, 0x21, rest @ ..] => packet(ETHERTYPE_IPV4, rest),
+        [0x00, 0x57, rest @ ..] => packet(ETHERTYPE_IPV6, rest),
+        _ => None,
+    };
+    // Behind one tag or two.
+    for at in [12, 16, 20] {
+        if frame.get(at..at + 2)? == ETHERTYPE_SESSION.to_be_bytes() {
+            return ppp(pppoe::session(&frame[at + 2..])?.1);
+        }
+    }
+    let layers = layers::network(frame).ok().filter(|of| of.ether_type == ETHERTYPE_IPV4)?;
+    let (header, end) = (frame.get(usize::from(layers.l3))?, usize::from(layers.l3_end));
+    let begin = usize::from(layers.l3) + usize::from(header & 15) * 4;
+    let payload = frame.get(begin..end)?;
+    match layers.protocol {
+        protocol::IPIP => packet(ETHERTYPE_IPV4, payload),
+        protocol::IPV6 => packet(ETHERTYPE_IPV6, payload),
+        protocol::GRE => match Gre::read(payload)? {
+            Gre::Packet { protocol, at, .. } => packet(protocol, payload.get(at..)?),
+            Gre::Eoip { len, .. } => {
+                payload.get(gre::EOIP_LEN..gre::EOIP_LEN + len).map(<[u8]>::to_vec)
             }
-            Err(_) => About::default(),
-        };
-        Concerned { four, six }
+        },
+        protocol::UDP if layers.tuple.dst_port == l2tp::PORT => {
+            let udp = payload.get(8..)?;
+            let (header, range) = l2tp::locate(udp)?;
+            ppp(&udp[range]).filter(|_| !header.control)
+        }
+        _ => None,
     }
 }
 
@@ -76,12 +133,12 @@ fn lend<F: Stacked>(
     real: &mut Router,
     trial: &mut Router,
     about: About<F>,
-    others: Vec<FiveTuple<F>>,
+    outer: Vec<FiveTuple<F>>,
     has_recipe: bool,
     now: Moment,
 ) {
     let table = std::mem::replace(F::connections_mut(real), Connections::new(0));
-    let tuples: Vec<_> = about.own.into_iter().chain(about.quoted).chain(others).collect();
+    let tuples: Vec<_> = about.own.into_iter().chain(about.others).chain(outer).collect();
     *F::connections_mut(trial) = Connections::in_front_of(table, &tuples, now);
     let connections = F::connections_mut(trial);
     if has_recipe
