@@ -5,7 +5,7 @@
 //! ```
 //!
 //! All lengths and checksums come out right; to make a wrong frame, make a right one and break
-//! it. Missing: **IPv6 and tunnels** (a [raw](crate::craft::Body::Raw) body takes any payload), **two tags**.
+//! it. Missing: **IPv6** but for neighbour discovery, **tunnels** (a [raw](crate::craft::Body::Raw) body takes any payload), **two tags**.
 //!
 //! ```
 //! use wire::craft::{self, Frame, ip};
@@ -16,13 +16,18 @@
 //! ```
 
 use std::fmt;
+use std::net::Ipv6Addr;
 
 use crate::arp::ArpMessage;
 use crate::bytes::put;
 use crate::checksum;
-use crate::ethernet::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_VLAN, EthernetHeader};
+use crate::ethernet::{
+    self, ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_VLAN, EthernetHeader,
+};
 use crate::icmp::{self, IcmpHeader};
+use crate::icmpv6::{self, Neighbour};
 use crate::ipv4::{self, Ipv4Header, protocol};
+use crate::ipv6::{self, Ipv6Header};
 use crate::mac::MacAddr;
 use crate::tcp::{self, TcpFlags, TcpHeader};
 use crate::udp::{self, UdpHeader};
@@ -57,6 +62,28 @@ pub fn arp(message: ArpMessage) -> Frame<'static> {
         _ => message.target_mac,
     };
     Frame { src_mac: message.sender_mac, dst_mac, body: Body::Arp(message), ..Frame::default() }
+}
+
+/// A message of neighbour discovery in its frame, from and to these addresses.
+pub fn neighbour(
+    message: Neighbour,
+    [src_mac, dst_mac]: [MacAddr; 2],
+    [src, dst]: [Ipv6Addr; 2],
+) -> Vec<u8> {
+    let (mut bytes, len) = message.to_bytes();
+    icmpv6::fill_checksum(src, dst, &mut bytes[..len]);
+    let header = Ipv6Header {
+        traffic_class: 0,
+        flow_label: 0,
+        payload_len: len as u16,
+        next_header: ipv6::header::ICMPV6,
+        hop_limit: 255, // not forwarded: RFC 4861 §7.1
+        src,
+        dst,
+    };
+    let payload = &[&header.to_bytes()[..], &bytes[..len]].concat();
+    let body = Body::Raw { ether_type: ETHERTYPE_IPV6 };
+    Frame { src_mac, dst_mac, body, payload, ..Frame::default() }.build()
 }
 
 /// A frame to be made: vary a template with `..`, then [`build`](Self::build) or
@@ -411,6 +438,20 @@ mod tests {
                 assert_eq!(usize::from(layers.l3_end), len, "{name}: payload, not padding");
             }
         }
+    }
+
+    #[test]
+    fn neighbours_are_asked_for() {
+        let [src, dst]: [Ipv6Addr; 2] = ["2001:2::1", "2001:2::2"].map(|a| a.parse().unwrap());
+        let (advertisement, router, solicited, override_) = (false, false, false, false);
+        let mac = Some(MacAddr([2, 0, 0, 0, 0, 1]));
+        let message = Neighbour { advertisement, router, solicited, override_, target: dst, mac };
+        let frame = neighbour(message, [MacAddr([2; 6]), MacAddr([4; 6])], [src, dst]);
+        assert_eq!(frame[..14], [&[4; 6][..], &[2; 6], &[0x86, 0xdd]].concat());
+        let packet = crate::Ipv6::new(&frame[14..]).unwrap();
+        assert_eq!((packet.src(), packet.dst(), packet.hop_limit()), (src, dst, 255));
+        assert!(icmpv6::is_intact(src, dst, packet.payload()));
+        assert_eq!(Neighbour::read(packet.payload()), Ok(message));
     }
 
     #[test]
