@@ -18,7 +18,7 @@ use crate::configuration::Traffic;
 use crate::net::Net;
 use crate::routes::Table;
 use measure::stream::BadStream;
-use measure::{Field, Pick, Stream, StreamPlan, Template, Values, Variation};
+use measure::{Ends, Field, Pick, Stream, StreamPlan, Template, Values, Variation};
 use wire::{FrameLen, MacAddr};
 
 /// How many clients, and how many servers.
@@ -74,10 +74,10 @@ pub fn streams(
         StreamPlan { id, template: macs, frame, variation, seed }.build()
     };
     let from = |port: usize| -> Result<Vec<Stream>, BadStream> {
-        let (src, dst) = (net.host(port, 0), net.host(1 - port, 0));
+        let ends = Ends::V4 { src: net.host(port, 0), dst: net.host(1 - port, 0) };
         let template = match port {
-            0 => Template { src, dst, dst_port: SERVICE, ..Template::default() },
-            _ => Template { src, dst, src_port: SERVICE, ..Template::default() },
+            0 => Template { ends, dst_port: SERVICE, ..Template::default() },
+            _ => Template { ends, src_port: SERVICE, ..Template::default() },
         };
         let id = port as u8;
         match traffic {

@@ -25,6 +25,8 @@ mod shape;
 // The plain UDP frames of a template as such a plan.
 mod plain;
 
+#[cfg(target_os = "linux")]
+pub(crate) use plain::place;
 pub(crate) use program::Program;
 pub use program::check_is_right;
 pub(crate) use shape::{Look, Shape};

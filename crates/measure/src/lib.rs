@@ -17,6 +17,9 @@
 // Seeded random numbers.
 pub mod prng;
 
+// The versions of IP.
+pub mod family;
+
 // What all frames of a stream have in common.
 pub mod template;
 
@@ -111,6 +114,7 @@ pub mod result;
 pub mod iperf3;
 
 pub use compare::{Comparison, Unpaired};
+pub use family::Family;
 pub use frame::{FramePlan, Lengths};
 pub use mix::Mix;
 pub use prng::Prng;
@@ -124,6 +128,6 @@ pub use size::FrameSize;
 pub use stack::Stack;
 pub use stream::{Field, Pick, Stream, StreamPlan, Values, Variation};
 pub use suite_result::SuiteResults;
-pub use template::Template;
+pub use template::{Ends, Template};
 pub use trailer::Trailer;
 pub use trial::{Conditions, Counts, Outcome, Trial};

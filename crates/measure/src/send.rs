@@ -492,7 +492,8 @@ mod tests {
             (crate::FrameSize::Mix(std::sync::Arc::new(mix)), vec![64, 128, 1518]),
         ] {
             let streams = (1..=3).map(|id| {
-                let plan = FramePlan::of_template(&Template::default(), &[], size.lengths());
+                let plan =
+                    FramePlan::of_template(&Template::default(), &Variation::NONE, size.lengths());
                 plan.build(id, 0, 1).unwrap()
             });
             let mut sender = Sender::in_turn(streams.collect(), paced(1e6, 5, 100_000));
@@ -549,7 +550,7 @@ mod tests {
     #[test]
     fn a_mix_fills_the_wire() {
         let size = crate::FrameSize::Mix(std::sync::Arc::new(crate::Mix::of("csit", &[]).unwrap()));
-        let plan = FramePlan::of_template(&Template::default(), &[], size.lengths());
+        let plan = FramePlan::of_template(&Template::default(), &Variation::NONE, size.lengths());
         let stream = plan.build(1, 0, 1).unwrap();
         let pace = size.pace_of_wire(1_000_000_000).unwrap();
         let (load, start) = (Load::Paced(pace), at(7));

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! StreamPlan ─ build ─► Stream { image, sums, fields or flows }   UDP over IPv4: the fast path
+//!      └ of IPv6 ▼
 //! FramePlan ── build ─► Stream { image, program }                 any headers (module `frame`)
 //!                          │ write, once per frame
 //!                          ▼
@@ -20,7 +21,7 @@ pub mod kernel;
 
 use crate::frame::{BadFrame, FramePlan, Look, Program, Shape};
 use crate::message::Kind;
-use crate::template::{BadLength, IPV4, UDP};
+use crate::template::{BadLength, Ends, IPV4, UDP};
 use crate::trailer::{self, Trailer};
 use crate::vary::{self, Ahead, Source};
 pub use crate::vary::{BadVariation, Field, Pick, Values, Variation};
@@ -46,12 +47,14 @@ pub struct StreamPlan {
 }
 
 /// The plan cannot be carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadStream {
     /// See [`BadLength`].
     Length(BadLength),
     /// See [`BadVariation`].
     Variation(BadVariation),
+    /// See [`BadFrame`].
+    Frame(BadFrame),
 }
 
 impl fmt::Display for BadStream {
@@ -59,6 +62,7 @@ impl fmt::Display for BadStream {
         match self {
             BadStream::Length(bad) => bad.fmt(f),
             BadStream::Variation(bad) => bad.fmt(f),
+            BadStream::Frame(bad) => bad.fmt(f),
         }
     }
 }
@@ -77,6 +81,12 @@ impl From<BadVariation> for BadStream {
     }
 }
 
+impl From<BadFrame> for BadStream {
+    fn from(bad: BadFrame) -> BadStream {
+        BadStream::Frame(bad)
+    }
+}
+
 impl StreamPlan {
     /// Makes ready all that need not be done per frame.
     ///
@@ -84,14 +94,18 @@ impl StreamPlan {
     /// [`BadStream`] names what is wrong with the plan.
     pub fn build(self) -> Result<Stream, BadStream> {
         let image = self.template.image(self.frame)?;
-        self.variation.check()?;
+        self.variation.check(self.template.ends.family())?;
+        let Ends::V4 { src, dst } = self.template.ends else {
+            let plan = FramePlan::of_template(&self.template, &self.variation, self.frame.into());
+            return Ok(plan.build(self.id, 0, self.seed)?);
+        };
         let mut still = image.clone();
         still[IPV4 + 10..UDP + 4].fill(0); // checksum, addresses, ports
         still[UDP + 6..UDP + 8].fill(0);
         let udp_len = (still.len() - UDP) as u16;
         let ipv4_sum = Sum::default().bytes(&still[IPV4..UDP]);
         let udp_sum = Sum::pseudo_ipv4(0, 0, 17, udp_len).bytes(&still[UDP..]);
-        let now = Current::of(&self.template);
+        let now = Current::of(&self.template, src, dst);
         let mut prng = Prng::new(self.seed);
         let vary = match self.variation {
             Variation::Fields(fields) if fields.is_empty() => Vary::Nothing,
@@ -216,7 +230,10 @@ impl Stream {
     /// The length in memory of all its frames; `None` if they may differ.
     #[inline]
     pub fn fixed_len(&self) -> Option<usize> {
-        (!matches!(self.vary, Vary::Program(_))).then_some(self.image.len())
+        match &self.vary {
+            Vary::Program(program) => program.has_one_length().then_some(self.image.len()),
+            _ => Some(self.image.len()),
+        }
     }
 
     /// How many bytes in memory the next frame has: what [`write`](Self::write) is to be given.
@@ -318,12 +335,12 @@ impl Stream {
 }
 
 impl Current {
-    fn of(template: &Template) -> Current {
+    fn of(template: &Template, src: u32, dst: u32) -> Current {
         Current {
             dst_mac: template.dst_mac.to_u64(),
             src_mac: template.src_mac.to_u64(),
-            src: template.src,
-            dst: template.dst,
+            src,
+            dst,
             src_port: template.src_port,
             dst_port: template.dst_port,
         }

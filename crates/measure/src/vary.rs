@@ -11,9 +11,9 @@
 //! Never writes a frame: that is [`stream`](crate::stream). Masks and payload bytes, at any place
 //! of any header stack, vary by a frame plan ([`frame`](crate::frame)).
 
-use crate::Prng;
+use crate::{Family, Prng};
 use std::fmt;
-use wire::Ipv4Prefix;
+use wire::{Ipv4Prefix, Ipv6Prefix};
 
 /// A field that can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,9 @@ pub enum Field {
     DstMac,
     /// Source MAC address, as a number of 48 bits.
     SrcMac,
-    /// Source address.
+    /// Source address; of IPv6 its last eight bytes.
     Src,
-    /// Destination address.
+    /// Destination address; of IPv6 its last eight bytes.
     Dst,
     /// UDP source port.
     SrcPort,
@@ -34,11 +34,12 @@ pub enum Field {
 
 impl Field {
     /// The largest value the field can hold.
-    pub const fn max(self) -> u64 {
-        match self {
-            Field::DstMac | Field::SrcMac => 0xffff_ffff_ffff,
-            Field::Src | Field::Dst => 0xffff_ffff,
-            Field::SrcPort | Field::DstPort => 0xffff,
+    pub const fn max(self, family: Family) -> u64 {
+        match (self, family) {
+            (Field::DstMac | Field::SrcMac, _) => 0xffff_ffff_ffff,
+            (Field::Src | Field::Dst, Family::Ipv4) => 0xffff_ffff,
+            (Field::Src | Field::Dst, Family::Ipv6) => u64::MAX,
+            (Field::SrcPort | Field::DstPort, _) => 0xffff,
         }
     }
 }
@@ -63,6 +64,8 @@ pub enum Values {
     /// (the second address; the first of a /31 or /32). At random: any address of a network, all
     /// networks being equally likely however large they are.
     Networks(Vec<Ipv4Prefix>),
+    /// The same of IPv6, of networks up to /64: all of an address.
+    Networks6(Vec<Ipv6Prefix>),
 }
 
 /// In which order.
@@ -100,8 +103,10 @@ pub const MAX_FLOWS: usize = 1 << 22;
 pub enum BadVariation {
     /// No value at all, or a range the wrong way round.
     NoValues(Field),
-    /// The field cannot hold this value.
-    TooLarge(Field, u64),
+    /// The field cannot hold this value, but at most that one.
+    TooLarge(Field, u64, u64),
+    /// Networks are of addresses, and those of IPv6 a /64 at most.
+    Networks(Field),
     /// The field is named twice.
     Twice(Field),
     /// Flows are addresses and ports: MAC addresses are varied as fields.
@@ -115,8 +120,11 @@ impl fmt::Display for BadVariation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BadVariation::NoValues(field) => write!(f, "{field:?}: no values to go through"),
-            BadVariation::TooLarge(field, value) => {
-                write!(f, "{field:?}: {value} is more than {}", field.max())
+            BadVariation::TooLarge(field, value, most) => {
+                write!(f, "{field:?}: {value} is more than {most}")
+            }
+            BadVariation::Networks(field) => {
+                write!(f, "{field:?} is in no such network: of the same family, of IPv6 up to /64")
             }
             BadVariation::Twice(field) => write!(f, "{field:?} is varied twice"),
             BadVariation::MacInFlows => {
@@ -141,10 +149,12 @@ impl Values {
             }
             Values::List(list) => list.len() as u64,
             Values::Networks(networks) => networks.len() as u64,
+            Values::Networks6(networks) => networks.len() as u64,
         }
     }
 
-    /// The value at `index`, which is below [`count`](Self::count).
+    /// The value at `index`, which is below [`count`](Self::count); of networks of IPv6 the first eight
+    /// bytes.
     #[inline]
     pub(crate) fn at(&self, index: u64) -> u64 {
         match self {
@@ -155,6 +165,7 @@ impl Values {
                 let network = networks[index as usize];
                 u64::from(network.bits()) + u64::from(network.len() < 31)
             }
+            Values::Networks6(networks) => first_half(networks[index as usize].bits()),
         }
     }
 
@@ -165,6 +176,7 @@ impl Values {
             Values::Range(..) | Values::Steps { .. } => {}
             Values::List(list) => port::prefetch::element(list, index),
             Values::Networks(networks) => port::prefetch::element(networks, index),
+            Values::Networks6(networks) => port::prefetch::element(networks, index),
         }
     }
 
@@ -177,6 +189,11 @@ impl Values {
                 let hosts = u64::from(network.last() - network.bits()) + 1;
                 u64::from(network.bits()) + prng.below(hosts)
             }
+            Values::Networks6(networks) => {
+                let network = networks[index as usize];
+                let [first, last] = [network.bits(), network.last()].map(first_half);
+                first + prng.below((last - first).saturating_add(1))
+            }
             _ => self.at(index),
         }
     }
@@ -188,29 +205,45 @@ impl Values {
             Values::Steps { first, last, step } => (first <= last && *step > 0).then_some(*last),
             Values::List(list) => list.iter().max().copied(),
             Values::Networks(networks) => networks.iter().map(|n| u64::from(n.last())).max(),
+            Values::Networks6(networks) => networks.iter().map(|n| first_half(n.last())).max(),
         }
     }
 
-    fn check(&self, field: Field) -> Result<(), BadVariation> {
+    fn check(&self, field: Field, family: Family) -> Result<(), BadVariation> {
+        let is_address = matches!(field, Field::Src | Field::Dst);
+        let fits = match self {
+            Values::Networks(_) => family == Family::Ipv4,
+            Values::Networks6(all) => {
+                is_address && family == Family::Ipv6 && all.iter().all(|n| n.len() <= 64)
+            }
+            _ => true,
+        };
+        let most = field.max(family);
         match self.largest() {
             None => Err(BadVariation::NoValues(field)),
-            Some(value) if value > field.max() => Err(BadVariation::TooLarge(field, value)),
+            Some(_) if !fits => Err(BadVariation::Networks(field)),
+            Some(value) if value > most => Err(BadVariation::TooLarge(field, value, most)),
             Some(_) => Ok(()),
         }
     }
+}
+
+/// The first eight bytes of an IPv6 address.
+fn first_half(address: u128) -> u64 {
+    (address >> 64) as u64
 }
 
 impl Variation {
     /// Frames that are all alike.
     pub const NONE: Variation = Variation::Fields(Vec::new());
 
-    pub(crate) fn check(&self) -> Result<(), BadVariation> {
+    pub(crate) fn check(&self, family: Family) -> Result<(), BadVariation> {
         let fields: Vec<(Field, &Values)> = match self {
             Variation::Fields(fields) => fields.iter().map(|(f, v, _)| (*f, v)).collect(),
             Variation::Flows { fields, .. } => fields.iter().map(|(f, v)| (*f, v)).collect(),
         };
         for (i, (field, values)) in fields.iter().enumerate() {
-            values.check(*field)?;
+            values.check(*field, family)?;
             if fields[..i].iter().any(|(earlier, _)| earlier == field) {
                 return Err(BadVariation::Twice(*field));
             }

@@ -14,7 +14,7 @@ mod veth;
 use measure::stream::kernel;
 use measure::trailer::{self, Trailer};
 use measure::{
-    Field, Pick, Prng, Receiver, Sender, Stream, StreamPlan, Template, Values, Variation,
+    Ends, Field, Pick, Prng, Receiver, Sender, Stream, StreamPlan, Template, Values, Variation,
 };
 use measure::{Load, Schedule};
 use port::Slab;
@@ -31,6 +31,11 @@ fn stream(id: u8, l2: u32, udp_checksum: bool, variation: Variation) -> Stream {
     StreamPlan { id, template, frame, variation, seed: 1 }.build().unwrap()
 }
 
+/// How many there are.
+const N: u64 = 7;
+/// Of all of them, what a ring holds.
+const PORTION: u64 = 140 * N;
+
 /// One of every kind of variation, with and without UDP checksum, of even and odd length.
 fn streams() -> Vec<Stream> {
     let range = |first, last| Values::Range(first, last);
@@ -46,12 +51,26 @@ fn streams() -> Vec<Stream> {
         count: 300,
         pick,
     };
+    let networks = ["2001:db8::/32", "2001:db8:7:7::/64"].map(|n| n.parse().unwrap());
+    let networks = Values::Networks6(networks.to_vec());
+    let anywhere = Variation::Fields(vec![(Field::Dst, networks, Pick::Random)]);
     vec![
         stream(0, 64, false, Variation::NONE),
         stream(1, 65, true, fields),
         stream(7, 128, true, flows(Pick::InTurn)),
         stream(255, 1518, true, flows(Pick::Random)),
+        stream6(2, 84, flows(Pick::InTurn)),
+        stream6(3, 127, flows(Pick::Random)),
+        stream6(4, 128, anywhere),
     ]
+}
+
+/// The same of IPv6.
+fn stream6(id: u8, l2: u32, variation: Variation) -> Stream {
+    let ends = Ends::V6 { src: 0x2001_0002 << 96 | 1, dst: 0x2001_0002 << 96 | 2 };
+    let template = Template { ends, ..Template::default() };
+    let frame = FrameLen::with_fcs(l2);
+    StreamPlan { id, template, frame, variation, seed: 1 }.build().unwrap()
 }
 
 fn now(zero_ns: u64) -> Moment {
@@ -85,16 +104,16 @@ fn our_receiver_takes_what_the_kernel_sends() {
             pace: Some((50, 1_000_000)),
             start_ns: clock_ns(),
             duration: Duration::MAX,
-            at_most: 1000,
+            at_most: PORTION,
         });
         assert!(generator.run(u64::MAX).unwrap());
         let sent = generator.sent();
-        assert_eq!((sent.made(), sent.refused), (1000, 0), "{sent:?}");
+        assert_eq!((sent.made(), sent.refused), (PORTION, 0), "{sent:?}");
         while receiver.poll(now(zero_ns), &mut pool, &mut port) > 0 {}
     }
     let received = std::cell::Cell::new(receiver.total().received);
     until(
-        || received.get() == 4000,
+        || received.get() == 4 * PORTION,
         || {
             receiver.poll(now(zero_ns), &mut pool, &mut port);
             received.set(receiver.total().received);
@@ -103,7 +122,7 @@ fn our_receiver_takes_what_the_kernel_sends() {
     for id in receiver.streams() {
         let tally = receiver.tally(id);
         let others = tally.reordered + tally.duplicate + tally.stale + tally.corrupt;
-        assert_eq!((tally.received, others), (1000, 0), "stream {id}: {tally:?}");
+        assert_eq!((tally.received, others), (4 * PORTION / N, 0), "stream {id}: {tally:?}");
     }
     assert_eq!((receiver.total().corrupt, receiver.foreign()), (0, 0));
     let latency = receiver.latency();
@@ -122,7 +141,7 @@ fn the_kernel_counts_what_we_send() {
     let expected: Vec<_> = streams.iter().map(Stream::expected).collect();
     let open = || Counter::open("vb", Mode::Native, &kernel::tail(zero_ns), &expected);
     let mut counter = pair.b.run(open).unwrap().unwrap();
-    counter.start(zero_ns, &[0; 4]);
+    counter.start(zero_ns, &[0; N as usize]);
     let load = Load::Paced(measure::Pace::of(wire::PacketRate(20_000.0)).unwrap());
     let schedule = Schedule { load, start: now(zero_ns), duration: Duration::from_millis(50) };
     let mut senders: Vec<_> =

@@ -18,7 +18,7 @@ use super::tester::{mac, template};
 use measure::control::{Control, Path, Told};
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};
-use measure::{Sender, Template, Variation};
+use measure::{Ends, Sender, Template, Variation};
 use std::time::Duration;
 use wire::{MacAddr, Moment, PacketRate};
 
@@ -77,7 +77,10 @@ impl<P: Testbed> Bench<'_, P> {
             if self.modifier == Modifier::Broadcasts && port < self.plan.traffic.senders() {
                 let to_all = Template {
                     dst_mac: MacAddr([0xff; 6]),
-                    dst: self.plan.ends[port.min(1)].network.last(),
+                    ends: Ends::V4 {
+                        src: self.plan.ends[port.min(1)].host,
+                        dst: self.plan.ends[port.min(1)].network.last(),
+                    },
                     ..template(self.plan, port, 1 - port, None)
                 };
                 let stream = self.plain(0xf0 + port as u8, to_all, Variation::NONE)?;

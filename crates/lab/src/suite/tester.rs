@@ -14,7 +14,9 @@ use super::task::Task;
 use super::tcp::Talk;
 use crate::tester::{less_refused, refused};
 use measure::watch::Watch;
-use measure::{Field, Pick, Sender, Stream, StreamPlan, Template, Trailer, Values, Variation};
+use measure::{
+    Ends, Field, Pick, Sender, Stream, StreamPlan, Template, Trailer, Values, Variation,
+};
 use measure::{FramePlan, FrameSize};
 use port::{Batch, Pool, Port, PortCounters, Slab};
 use std::time::Duration;
@@ -343,8 +345,7 @@ pub fn template(plan: &Plan, from: usize, to: usize, device_mac: Option<MacAddr>
     Template {
         src_mac: mac(from),
         dst_mac: device_mac.unwrap_or_else(|| mac(to)),
-        src: host(from),
-        dst: host(to),
+        ends: Ends::V4 { src: host(from), dst: host(to) },
         src_port: 0xc020,
         dst_port: 7,
         fill: 0xa5,
@@ -383,7 +384,7 @@ pub fn stream(
     };
     let mut template = template(plan, from, to, device_mac);
     if plan.traffic.mesh().is_some() {
-        (template.src, template.dst) = (on_a_bridge(from), on_a_bridge(to));
+        template.ends = Ends::V4 { src: on_a_bridge(from), dst: on_a_bridge(to) };
     }
     let seed = plan.seed ^ u64::from(id) << 32;
     built(id, template, size, variation, seed)
@@ -405,8 +406,8 @@ pub(super) fn built(
             let plan = StreamPlan { id, template, frame: *frame, variation, seed };
             plan.build().map_err(|bad| bad.to_string())
         }
-        (FrameSize::Mix(_), Variation::Fields(fields)) => {
-            let plan = FramePlan::of_template(&template, &fields, size.lengths());
+        (FrameSize::Mix(_), variation @ Variation::Fields(_)) => {
+            let plan = FramePlan::of_template(&template, &variation, size.lengths());
             plan.build(id, 0, seed).map_err(|bad| bad.to_string())
         }
         (FrameSize::Mix(mix), Variation::Flows { .. }) => {

@@ -6,10 +6,17 @@
 //!
 //! Nothing is allocated, and no byte that stays is looked at.
 
+// The same by the generator in the kernel.
+#[cfg(target_os = "linux")]
+mod kernel;
+// Fields that go by one number, made in advance.
+mod rows;
+
 use super::{BadFrame, Data, FramePlan, Lengths, Network, Transport, Varying};
 use crate::Prng;
 use crate::trailer::{self, Trailer};
 use crate::vary::{Source, Values};
+use rows::Rows;
 use wire::checksum::{self, Sum};
 
 /// The widest field.
@@ -18,9 +25,14 @@ const WIDEST: usize = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     patches: Vec<Patch>,
+    /// All of these made in advance, if they go by one number.
+    rows: Option<Rows>,
     /// What linked fields go by, and where that is.
     links: Vec<(Source, u64)>,
     sums: Vec<Checksum>,
+    /// What they cover.
+    #[cfg(target_os = "linux")]
+    coverages: Vec<Coverage>,
     /// Fields that hold the frame's length less a number, if lengths differ.
     lengths: Vec<(usize, usize)>,
     shortest: usize,
@@ -72,6 +84,7 @@ struct Checksum {
 
 /// The bytes a checksum covers: ranges with the places their words are counted from, one byte of
 /// the pseudo-header, and a region that is left out because its own checksum makes it sum to zero.
+#[derive(Clone, Debug)]
 struct Coverage {
     at: usize,
     udp: bool,
@@ -152,10 +165,20 @@ impl FramePlan {
         });
         let links = links.collect();
         let patches = self.varying.iter().map(|varying| patch(varying, &coverages, prng));
+        let patches: Vec<Patch> = patches.collect();
+        let rows = match self.links.as_slice() {
+            [link] if shortest == longest => {
+                Rows::of(&patches, link.count, &image, longest - self.tail(), sums.len())
+            }
+            _ => None,
+        };
         let program = Program {
-            patches: patches.collect(),
+            patches,
+            rows,
             links,
             sums,
+            #[cfg(target_os = "linux")]
+            coverages: coverages.clone(),
             lengths: if shortest == longest { Vec::new() } else { lengths },
             shortest,
             longest,
@@ -289,6 +312,11 @@ fn patch(varying: &Varying, coverages: &[Coverage], prng: &mut Prng) -> Patch {
 }
 
 impl Program {
+    /// Whether all frames are of one length.
+    pub(crate) fn has_one_length(&self) -> bool {
+        self.shortest == self.longest
+    }
+
     /// How long the next frame is, however often it is asked.
     #[inline(never)]
     pub(crate) fn next_len(&mut self, prng: &mut Prng) -> usize {
@@ -332,7 +360,11 @@ impl Program {
         for (source, number) in &mut self.links {
             *number = source.next(prng);
         }
-        for patch in &mut self.patches {
+        if let Some(rows) = &self.rows {
+            rows.put(self.links[0].1, bytes, &mut self.sums);
+        }
+        let patches = if self.rows.is_some() { &mut [][..] } else { &mut self.patches[..] };
+        for patch in patches {
             // Drawn for every frame, so that a short one does not shift the others' values.
             let value = patch.mask
                 & match &mut patch.source {

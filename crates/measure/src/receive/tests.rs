@@ -125,7 +125,7 @@ fn arp_that_ends_as(stream: u8) -> Vec<u8> {
 /// Errors about frames of streams of many lengths, and about those that are expected elsewhere.
 #[test]
 fn errors_about_frames_are_none() {
-    let plan = |lengths| FramePlan::of_template(&Template::default(), &[], lengths);
+    let plan = |lengths| FramePlan::of_template(&Template::default(), &Variation::NONE, lengths);
     let mix = Lengths::InTurn([60, 88, 116].map(FrameLen::without_fcs).to_vec());
     for lengths in [Lengths::Even(FrameLen::MIN, FrameLen::with_fcs(256)), mix] {
         let mut streams = [1, 2].map(|id| plan(lengths.clone()).build(id, 0, 1).unwrap());

@@ -10,18 +10,19 @@
 //! device. `port::linux::bpf` has both in the kernel; what a stream of ours means to them stands
 //! here, and nowhere there.
 //!
-//! Never opens anything. Missing: **streams of any headers** ([`FramePlan`](crate::FramePlan)).
+//! Never opens anything. Missing: **some streams of any headers** (`frame/program/kernel.rs`).
 //! Another order than ours: random choices (a hash of the frame's number here), and random addresses
 //! of networks (65,536 of them are drawn in advance).
 
-use super::{FLOW_AT, Flow, Stream, Vary};
+use super::{FLOW, FLOW_AT, Flow, Stream, Vary};
+use crate::frame::place;
 use crate::latency_histogram::LatencyHistogram;
 use crate::receive::Tally;
 use crate::send::Sent;
-use crate::template::{IPV4, UDP};
+use crate::template::IPV4;
 use crate::trailer;
-use crate::vary::{self, Field, Source};
-use crate::{Prng, Values};
+use crate::vary::{self, Source};
+use crate::{Family, Prng, Values};
 use port::linux::bpf::counter::{self, Expected, Latencies, Tail};
 use port::linux::bpf::generator::{self, Edit, Pick};
 use wire::{FrameLen, Moment};
@@ -32,8 +33,8 @@ const DRAWN: usize = 1 << 16;
 impl Stream {
     /// What the generator in the kernel is to send for this stream: from its next sequence number
     /// on, `share` of every round's frames, out of the interface `out`; times begin at `zero_ns` of
-    /// the kernel's clock. `None` for streams of any headers, and for a field with more than 65,536
-    /// values that are to be listed: MAC addresses, steps, values that go backwards.
+    /// the kernel's clock. `None` for a field with more than 65,536 values that are to be listed (MAC
+    /// addresses, steps, values that go backwards), and for what of any headers is missing.
     ///
     /// The generator's numbers go on by themselves; this stream's do not.
     pub fn in_kernel(&self, share: u32, out: usize, zero_ns: u64) -> Option<generator::Stream> {
@@ -54,7 +55,8 @@ impl Stream {
                 frame[..12].copy_from_slice(&self.now.macs());
                 Flow::new(self.ipv4_sum, self.now).put(&mut frame);
                 for (field, source) in fields {
-                    edits.push(field_edit(*field, source, &mut self.prng.clone(), seed)?);
+                    let place = place(Family::Ipv4, *field);
+                    edits.push(field_edit(place, source, &mut self.prng.clone(), seed)?);
                 }
                 edits.push(Edit::ipv4_checksum(IPV4));
             }
@@ -62,13 +64,15 @@ impl Stream {
             Vary::FlowsInTurn { flows, next } => {
                 let (done, to_come) = flows.split_at(*next);
                 let all = to_come.iter().chain(done);
-                edits.push(values(FLOW_AT, all.flat_map(|flow| flow.bytes), 14, Pick::InTurn));
+                edits.push(values(FLOW_AT, all.flat_map(|flow| flow.bytes), FLOW, Pick::InTurn));
             }
             Vary::FlowsRandom { flows, .. } => {
                 let all = flows.iter().flat_map(|flow| flow.bytes);
-                edits.push(values(FLOW_AT, all, 14, Pick::Random(seed)));
+                edits.push(values(FLOW_AT, all, FLOW, Pick::Random(seed)));
             }
-            Vary::Program(_) => return None,
+            Vary::Program(program) => {
+                edits.extend(program.edits(&self.image, &self.prng, seed)?);
+            }
         }
         if self.udp_checksum() {
             edits.push(Edit::udp_checksum(IPV4, len));
@@ -78,8 +82,8 @@ impl Stream {
 
     /// What the counter in the kernel is to expect of this stream.
     pub fn expected(&self) -> Expected {
-        let frame_bytes = self.fixed_len();
-        Expected { stream: self.id, frame_bytes, ipv4: frame_bytes.is_some() }
+        let (stream, frame_bytes) = (self.id, self.fixed_len());
+        Expected { stream, frame_bytes, ipv4: self.shape.is_none() }
     }
 }
 
@@ -141,24 +145,22 @@ pub fn latency(streams: impl IntoIterator<Item = Latencies>) -> LatencyHistogram
     all
 }
 
-/// A field's edit; `None` if its values are too many to be listed.
-fn field_edit(field: Field, source: &Source, prng: &mut Prng, seed: u64) -> Option<Edit> {
-    let (at, bytes) = match field {
-        Field::DstMac => (0, 6),
-        Field::SrcMac => (6, 6),
-        Field::Src => (IPV4 + 12, 4),
-        Field::Dst => (IPV4 + 16, 4),
-        Field::SrcPort => (UDP, 2),
-        Field::DstPort => (UDP + 2, 2),
-    };
+/// The edit of a field by its place and its bytes; `None` if its values are too many to be listed.
+pub(crate) fn field_edit(
+    (at, bytes): (usize, usize),
+    source: &Source,
+    prng: &mut Prng,
+    seed: u64,
+) -> Option<Edit> {
     // Every field has a seed of its own: they are independent.
     let pick = match source.pick() {
         vary::Pick::Random => Pick::Random(seed << 8 | at as u64),
         vary::Pick::InTurn | vary::Pick::Backwards => Pick::InTurn,
     };
-    let listed = |all: Vec<u64>, pick| {
-        let bytes_of = |value: u64| value.to_be_bytes().into_iter().skip(8 - bytes);
-        values(at, all.into_iter().flat_map(bytes_of), bytes, pick)
+    let listed = |all: Vec<u64>, pick| listed((at, bytes), all, pick);
+    let drawn = |prng: &mut Prng| {
+        let mut source = source.clone();
+        listed((0..DRAWN).map(|_| source.next(prng)).collect(), Pick::InTurn)
     };
     // As many as there are, in the order in which they come.
     let in_order = |prng: &mut Prng| {
@@ -172,25 +174,35 @@ fn field_edit(field: Field, source: &Source, prng: &mut Prng, seed: u64) -> Opti
             let few = source.values().count() <= DRAWN as u64;
             few.then(|| listed(all.collect(), pick))
         }
-        Values::Range(first, last) if bytes <= 4 => {
+        Values::Range(first, last) if matches!(bytes, 1 | 2 | 4) => {
             let count = u32::try_from(last - first + 1).ok()?;
             Some(Edit::Range { at, bytes, first: *first, count, pick })
         }
         Values::Range(first, last) if last - first < DRAWN as u64 => {
             Some(listed((*first..=*last).collect(), pick))
         }
+        Values::Range(..) if source.pick() == vary::Pick::Random && bytes == 8 => Some(drawn(prng)),
         Values::Range(..) => None,
         Values::List(list) => Some(listed(list.clone(), pick)),
-        Values::Networks(_) if source.pick() == vary::Pick::Random => {
-            let mut source = source.clone();
-            let drawn = (0..DRAWN).map(|_| source.next(prng)).collect();
-            Some(listed(drawn, Pick::InTurn))
+        Values::Networks(_) | Values::Networks6(_) if source.pick() == vary::Pick::Random => {
+            Some(drawn(prng))
         }
-        Values::Networks(networks) => {
+        Values::Networks(_) | Values::Networks6(_) => {
             let mut source = source.clone();
-            Some(listed(networks.iter().map(|_| source.next(prng)).collect(), Pick::InTurn))
+            let all = (0..source.values().count()).map(|_| source.next(prng));
+            Some(listed(all.collect(), Pick::InTurn))
         }
     }
+}
+
+/// These numbers, one after the other or at random.
+pub(crate) fn listed(
+    (at, bytes): (usize, usize),
+    all: impl IntoIterator<Item = u64>,
+    pick: Pick,
+) -> Edit {
+    let bytes_of = |value: u64| value.to_be_bytes().into_iter().skip(8 - bytes);
+    values(at, all.into_iter().flat_map(bytes_of), bytes, pick)
 }
 
 fn values(at: usize, all: impl Iterator<Item = u8>, bytes: usize, pick: Pick) -> Edit {

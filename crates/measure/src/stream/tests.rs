@@ -143,6 +143,75 @@ fn variations() -> impl Strategy<Value = Variation> {
     ]
 }
 
+const PREFIX: u128 = 0x2001_0002_0000 << 80;
+
+/// The same between two hosts of IPv6.
+fn plan6(l2: u32, variation: Variation) -> StreamPlan {
+    let ends = Ends::V6 { src: PREFIX | 1 << 64 | 0x101, dst: PREFIX | 2 << 64 | 0x101 };
+    let plan = plan(l2, variation);
+    StreamPlan { template: Template { ends, ..plan.template }, ..plan }
+}
+
+/// Source, destination and ports of a frame of IPv6 that is right.
+fn tuple6(frame: &[u8]) -> (u128, u128, [u16; 2]) {
+    let packet = wire::Ipv6::new(&frame[IPV4..]).unwrap();
+    let (src, dst, datagram) = (packet.src(), packet.dst(), packet.payload());
+    assert_eq!(datagram.len(), frame.len() - 54);
+    let len = datagram.len() as u32;
+    assert!(Sum::pseudo_ipv6(src.octets(), dst.octets(), 17, len).bytes(datagram).is_ok());
+    assert_ne!(datagram[6..8], [0, 0]);
+    let port = |at: usize| u16::from_be_bytes([datagram[at], datagram[at + 1]]);
+    (src.into(), dst.into(), [0, 2].map(port))
+}
+
+#[test]
+fn flows_of_ipv6_are_those_of_ipv4() {
+    let fields = vec![
+        (Field::Src, Values::Range(0x101, 0x119)),
+        (Field::Dst, Values::Range(0x101, 0x119)),
+        (Field::SrcPort, Values::Range(1024, 1031)),
+    ];
+    for pick in [Pick::InTurn, Pick::Backwards] {
+        let flows = Variation::Flows { fields: fields.clone(), count: 5000, pick };
+        let four = tuples(plan(64, flows.clone()), 5000);
+        let mut stream = plan6(84, flows).build().unwrap();
+        let six: Vec<_> = (0..5000).map(|_| tuple6(&next(&mut stream))).collect();
+        for (six, four) in six.iter().zip(&four) {
+            let (src, dst) = (u128::from(four.src), u128::from(four.dst));
+            let ports = [four.src_port, four.dst_port];
+            assert_eq!(*six, (PREFIX | 1 << 64 | src, PREFIX | 2 << 64 | dst, ports));
+        }
+        assert_eq!(six.iter().collect::<HashSet<_>>().len(), 5000);
+        assert_eq!(tuple6(&next(&mut stream)), six[0], "then again");
+    }
+}
+
+#[test]
+fn random_addresses_of_ipv6_are_any_of_their_networks() {
+    let networks = ["2001:db8::/32", "2400::/12", "2001:db8:7:7::/64"];
+    let networks: Vec<wire::Ipv6Prefix> = networks.map(|text| text.parse().unwrap()).to_vec();
+    let values = Values::Networks6(networks.clone());
+    let anywhere = |pick| Variation::Fields(vec![(Field::Dst, values.clone(), pick)]);
+    let mut stream = plan6(127, anywhere(Pick::Random)).build().unwrap();
+    let seen: Vec<u128> = (0..300).map(|_| tuple6(&next(&mut stream)).1).collect();
+    let place = |dst: &u128| networks.iter().rposition(|network| network.contains(*dst));
+    assert_eq!(seen.iter().map(place).collect::<HashSet<_>>(), (0..3).map(Some).collect());
+    assert_eq!(seen.iter().collect::<HashSet<_>>().len(), 300, "any address");
+    let mut stream = plan6(84, anywhere(Pick::InTurn)).build().unwrap();
+    let first = |network: &wire::Ipv6Prefix| network.bits() + 1;
+    let seen: Vec<u128> = (0..3).map(|_| tuple6(&next(&mut stream)).1).collect();
+    assert_eq!(seen, networks.iter().map(first).collect::<Vec<_>>());
+    for (plan, network) in [(plan(64, anywhere(Pick::Random)), "2001:db8::/32"), {
+        let long = Values::Networks6(vec!["2001:db8::/65".parse().unwrap()]);
+        (plan6(84, Variation::Fields(vec![(Field::Dst, long, Pick::Random)])), "2001:db8::/65")
+    }] {
+        let error = plan.build().map(|_| ()).unwrap_err();
+        assert_eq!(error, BadStream::Variation(BadVariation::Networks(Field::Dst)), "{network}");
+    }
+    let error = plan6(64, Variation::NONE).build().map(|_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "a frame of 64 bytes (with FCS): use 84 to 9860");
+}
+
 proptest! {
     /// Whatever varies, and whatever the length: headers parse, both checksums are right, MAC
     /// addresses that are not varied stay, the trailer is readable.
