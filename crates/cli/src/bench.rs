@@ -12,11 +12,12 @@ use daemon::placement::{self, Pair};
 use flate2::bufread::MultiGzDecoder;
 use lab::bench::plan::{self, Place};
 use lab::bench::{BenchError, Generator, Kept, Kind, Plan, Progress, veth};
-use lab::configuration::{ALL, Configuration};
+use lab::configuration::{ALL, Configuration, Traffic};
 use lab::routes::Table;
 use lab::{clock, machine};
 use measure::mlrsearch::Goal;
-use measure::{Environment, Mode, Results, Row, Verdict};
+use measure::template::shortest;
+use measure::{Environment, Family, Mode, Results, Row, Verdict};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ Examples:
   wirespeed bench
   wirespeed bench --quick --cores 1 --json results.json
   wirespeed bench --modes routing --configurations none,bgp-table --routes prefixes.txt.gz
+  wirespeed bench --family ipv4,ipv6 --quick
   wirespeed bench --device linux,wirespeed --compare --quick
   wirespeed bench plans/performance-table.toml --quick
   wirespeed bench --device external --port a=xdp:eth1 --port b=packet:eth2
@@ -83,6 +85,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MODE,…", value_delimiter = ',', value_parser = arguments::mode)]
     modes: Vec<Mode>,
 
+    /// Families of the routing rows: ipv4, ipv6; both to compare them. IPv6 has 84 byte frames in place of
+    /// the plan's 64, and so has IPv4 then, beside its own [default: the plan's: ipv4]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = Family::from_str)]
+    family: Vec<Family>,
+
     /// Configurations: none, 25-filter-rules, … [default: all]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',',
           value_parser = arguments::configuration)]
@@ -103,7 +110,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// The full table: a prefix a line, plain or .gz [default: 900,000 made-up routes]
+    /// The full table: a prefix a line, plain or .gz, of either family [default: 900,000 made-up routes
+    /// of IPv4, 160,000 of IPv6]
     #[arg(long, value_name = "FILE")]
     routes: Option<PathBuf>,
 
@@ -181,8 +189,7 @@ fn measure(
 ) -> Result<(Results, Result<(), Failure>), Failure> {
     let interrupt = Interrupt::default();
     crate::signals::raise(&interrupt)?;
-    let n = plan.devices.len() * plan.configurations.len() * plan.sizes.len();
-    let shown = Arc::new(Mutex::new(Some(Shown::new(n, !arguments.no_color))));
+    let shown = Arc::new(Mutex::new(Some(Shown::new(plan.cells(), !arguments.no_color))));
     let kept = Arc::new(Kept::new(environment(arguments.seed, &plan)));
     let run = std::thread::spawn({
         let (shown, kept, so_far) = (shown.clone(), kept.clone(), so_far.clone());
@@ -222,11 +229,12 @@ fn measure(
 fn show(shown: &mut Shown, progress: &Progress<'_>) {
     match progress {
         Progress::Begin(device, what, frame) => {
-            let (mode, name, size) = (what.mode, what.name, frame.l2());
+            let (mode, name, size) = (what.mode.of(what.family), what.name, frame.l2());
             shown.begin(|| format!("{device}: {mode}, {name}, {size} byte"));
         }
         Progress::Done(row) => shown.done(|| {
-            let Row { device, mode, configuration, frame_size, .. } = row;
+            let Row { device, configuration, frame_size, .. } = row;
+            let mode = row.mode_name();
             let figure = match row.verdict {
                 Verdict::Invalid => {
                     format!("invalid: {}", row.remark.as_deref().unwrap_or("it does not say why"))
@@ -236,7 +244,8 @@ fn show(shown: &mut Shown, progress: &Progress<'_>) {
             format!("{device}: {mode}, {configuration}, {frame_size} byte: {figure}")
         }),
         Progress::Omitted(setup) => {
-            let (device, mode, row) = (&setup.device, setup.mode, &setup.configuration);
+            let (device, row) = (&setup.device, &setup.configuration);
+            let mode = setup.mode.of(setup.family);
             let reason = setup.omitted.as_deref().unwrap_or_default();
             shown.remark(format!("{device}: no row {mode}, {row}: {reason}"));
         }
@@ -272,14 +281,21 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
     other(&mut asked.devices, &arguments.device);
     other(&mut asked.sizes, &arguments.sizes);
     other(&mut asked.modes, &arguments.modes);
+    other(&mut asked.families, &arguments.family);
     other(&mut asked.configurations, &arguments.configurations);
     let duration = arguments.duration.unwrap_or(asked.duration);
     let is_asked = |c: &&Configuration| {
-        asked.modes.contains(&c.mode) && asked.configurations.contains(&c.name)
+        asked.modes.contains(&c.mode)
+            && (c.mode == Mode::Bridging || asked.families.contains(&c.family))
+            && asked.configurations.contains(&c.name)
     };
     let mut configurations: Vec<_> = ALL.iter().filter(is_asked).collect();
     let external = arguments.external.read(&asked.devices, compare)?;
     if external.is_some() {
+        if asked.families.contains(&Family::Ipv6) {
+            let text = "an external device is measured by IPv4: its rows of IPv6 are missing";
+            return Err(Failure::Usage(text.to_string()));
+        }
         device::bench::narrow(&mut configurations, &arguments.modes, &arguments.configurations)?;
     }
     if configurations.is_empty() {
@@ -288,6 +304,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         let text = format!("no such row: the configurations of this mode are {}", there.join(", "));
         return Err(Failure::Usage(text));
     }
+    fits(&configurations, &arguments.sizes)?;
     let devices = devices(&asked.devices, compare)?;
     if arguments.generator.is_some() && !devices.iter().any(is_between_veths) {
         let text = "--generator is for devices between veths: linux, wirespeed-veth".to_string();
@@ -312,6 +329,13 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         return Err(Failure::Usage(text.to_string()));
     }
     let shortened = quick || arguments.duration.is_some();
+    let families: Vec<Family> = configurations
+        .iter()
+        .filter(|row| row.traffic == Traffic::Table)
+        .map(|row| row.family)
+        .collect();
+    let read = |path| read_routes(path, &families);
+    let table = arguments.routes.as_deref().map(read).transpose()?;
     Ok(Plan {
         devices,
         pair,
@@ -319,7 +343,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         configurations,
         duration,
         seed: arguments.seed,
-        table: arguments.routes.as_deref().map(read_routes).transpose()?,
+        table,
         turns: compare.then_some(arguments.turns.unwrap_or(asked.turns)),
         external,
         criterion: arguments.criterion.clone().map(|goal| match shortened {
@@ -328,6 +352,20 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         }),
         generator: arguments.generator,
     })
+}
+
+/// Whether the lengths that were asked for are such that frames of these rows can have.
+fn fits(configurations: &[&Configuration], sizes: &[FrameLen]) -> Result<(), Failure> {
+    let least = shortest(Family::Ipv6);
+    let is_ipv6 = configurations.iter().any(|row| row.family == Family::Ipv6);
+    match sizes.iter().find(|size| is_ipv6 && **size < least) {
+        None => Ok(()),
+        Some(size) => Err(Failure::Usage(format!(
+            "--sizes {}: an IPv6 test frame has at least {} bytes",
+            size.l2(),
+            least.l2()
+        ))),
+    }
 }
 
 /// A goal by its preset's name.
@@ -374,7 +412,8 @@ fn pair(cores: Option<u32>) -> Result<Option<Pair>, Failure> {
     }
 }
 
-fn read_routes(path: &Path) -> Result<Table, Failure> {
+/// The table, which is to have networks of these families.
+fn read_routes(path: &Path, families: &[Family]) -> Result<Table, Failure> {
     let file =
         File::open(path).map_err(|error| Failure::cannot("read the routes in", path, &error))?;
     let reader = BufReader::new(file);
@@ -387,11 +426,12 @@ fn read_routes(path: &Path) -> Result<Table, Failure> {
     let table = table.map_err(|error| {
         Failure::Environment(format!("cannot read the routes in {name}: {error}"))
     })?;
-    if table.prefixes.is_empty() {
-        let text = format!("cannot read the routes in {name}: there is no IPv4 prefix in it");
-        return Err(Failure::Environment(text));
+    match families.iter().find(|family| table.len(**family) == 0) {
+        None => Ok(table),
+        Some(family) => Err(Failure::Environment(format!(
+            "cannot read the routes in {name}: there is no {family} prefix in it"
+        ))),
     }
-    Ok(table)
 }
 
 fn environment(seed: u64, plan: &Plan) -> Environment {

@@ -1,5 +1,6 @@
 //! `wirespeed bench` as its user meets it: what it refuses and how, and what it writes.
 
+use measure::{Family, Mode};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -16,11 +17,14 @@ fn scratch(name: &str) -> PathBuf {
 fn refusals() {
     let empty = scratch("empty.txt");
     std::fs::write(&empty, "# nothing\n2001:db8::/32\n").unwrap();
+    let four = scratch("four.txt");
+    std::fs::write(&four, "1.0.0.0/24\n").unwrap();
     let wrong = scratch("wrong.txt");
     std::fs::write(&wrong, "1.0.0.0/24\nnot a prefix\n").unwrap();
     let not_gzip = scratch("not.gz");
     std::fs::write(&not_gzip, "1.0.0.0/24\n").unwrap();
-    let [empty, wrong, not_gzip] = [&empty, &wrong, &not_gzip].map(|path| path.to_str().unwrap());
+    let [empty, four, wrong, not_gzip] =
+        [&empty, &four, &wrong, &not_gzip].map(|path| path.to_str().unwrap());
     let cases: &[(&[&str], i32, &[&str])] = &[
         (&[], 2, &["Usage: wirespeed <COMMAND>"]),
         (&["frobnicate"], 2, &["unrecognized subcommand 'frobnicate'"]),
@@ -38,6 +42,18 @@ fn refusals() {
             2,
             &["no such row: the configurations of this mode are none, 25-filter-rules"],
         ),
+        (&["bench", "--family", "ipx"], 2, &["the families are: ipv4, ipv6"]),
+        (
+            &["bench", "--family", "ipv6", "--sizes", "64,512"],
+            2,
+            &["--sizes 64: an IPv6 test frame has at least 84 bytes"],
+        ),
+        (
+            &["bench", "--family", "ipv6", "--device", "external", "--port=xdp:a", "--port=xdp:b"],
+            2,
+            &["an external device is measured by IPv4: its rows of IPv6 are missing"],
+        ),
+        (&["bench", "--family", "ipv6", "--routes", four], 3, &["there is no IPv6 prefix in it"]),
         (&["bench", "--duration", "5"], 2, &["a time has a unit"]),
         (&["bench", "--duration", "5h"], 2, &["a time has a unit"]),
         (
@@ -147,6 +163,56 @@ fn a_table_a_file_and_progress() {
         assert_eq!(row.faults(), [], "{row:?}");
         assert_eq!((row.cores, row.frame_size, row.lost), (1, 128, 0));
         assert_eq!(row.environment, results.environment);
+    }
+}
+
+/// Both families in one run: the plan's 64 byte are the shortest frame there is, and IPv4 has that, too.
+#[test]
+fn both_families() {
+    let (routes, json) = (scratch("both.txt"), scratch("both.json"));
+    let list: String = (1..=99).map(|i| format!("{i}.0.0.0/8\n24{i:02}:{i}::/32\n")).collect();
+    std::fs::write(&routes, list).unwrap();
+    let output = wirespeed(&[
+        "bench",
+        "--quick",
+        "--family=ipv6,ipv4",
+        "--cores=1",
+        "--duration=1ms",
+        "--configurations=none,fasttrack,bgp-table",
+        "--routes",
+        routes.to_str().unwrap(),
+        "--json",
+        json.to_str().unwrap(),
+    ]);
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let is_busy = stderr.contains("invalid: other programs had");
+    assert!(is_busy || output.status.code() == Some(0), "{stderr}");
+    for part in [
+        "Routing IPv6  fasttrack, 25 ipv6 filter rules",
+        "Routing IPv6, 84 byte: in place of 64 byte: no IPv6 test frame is shorter",
+        "by IPv4: the rate of IPv6 divided by that of IPv4, all else the same",
+        "99 routes (",
+    ] {
+        let is_there = stdout.contains(part) || is_busy && part.starts_with("by IPv4");
+        assert!(is_there, "{part:?} in\n{stdout}");
+    }
+    // Bridging, IPv4 and IPv6 of each length.
+    assert!(
+        stderr.contains("[24/24] wirespeed router: Routing IPv6, bgp-table, 1518 byte"),
+        "{stderr}"
+    );
+    let results =
+        report::read::<measure::Results>(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let of = |mode, family| {
+        let is_it = |row: &&measure::Row| (row.mode, row.family) == (mode, family);
+        results.rows.iter().filter(is_it).map(|row| row.frame_size).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Mode::Bridging, Family::Ipv4), [64, 512, 1518]);
+    assert_eq!(of(Mode::Routing, Family::Ipv4), [64, 84, 512, 1518].repeat(3));
+    assert_eq!(of(Mode::Routing, Family::Ipv6), [84, 512, 1518].repeat(3));
+    for row in &results.rows {
+        assert_eq!((row.faults(), row.lost), (vec![], 0), "{row:?}");
     }
 }
 

@@ -1,16 +1,18 @@
 //! Rows of the performance table: a script each, and the traffic it is measured with.
 //!
 //! The scripts are files in `configs/`, built in, so that the bench runs from anywhere. All routing
-//! rows but the full table carry the same packets of the same 10,000 connections, there and back:
-//! their rates may be divided by each other.
+//! rows of a family but the full table carry the same packets of the same 10,000 connections, there and
+//! back: their rates may be divided by each other. Routing has each row in both families.
 
-use measure::Mode;
+use measure::{Family, Mode};
 
 /// A row of the table.
 #[derive(Debug)]
 pub struct Configuration {
     /// What the device does.
     pub mode: Mode,
+    /// In which family; a bridge does not look at it, its frames are IPv4.
+    pub family: Family,
     /// As it is called in `--configurations` and in result files.
     pub name: &'static str,
     /// The script's file.
@@ -36,9 +38,10 @@ pub enum Traffic {
 }
 
 macro_rules! configuration {
-    ($mode:ident, $name:literal, $file:literal, $traffic:expr) => {
+    ($mode:ident, $family:ident, $name:literal, $file:literal, $traffic:expr) => {
         Configuration {
             mode: Mode::$mode,
+            family: Family::$family,
             name: $name,
             file: concat!("configs/", $file),
             script: include_str!(concat!("../../../configs/", $file)),
@@ -49,22 +52,32 @@ macro_rules! configuration {
 
 const PLAIN: Traffic = Traffic::Connections { masqueraded: false };
 
-/// All rows, in the order they are run.
-pub const ALL: &[Configuration] = &[
-    configuration!(Bridging, "none", "bridging-none.rsc", Traffic::Hosts),
-    configuration!(Bridging, "25-filter-rules", "bridging-25-filter-rules.rsc", Traffic::Hosts),
-    configuration!(Routing, "none", "routing-none.rsc", PLAIN),
-    configuration!(Routing, "25-simple-queues", "routing-25-simple-queues.rsc", PLAIN),
-    configuration!(Routing, "25-filter-rules", "routing-25-filter-rules.rsc", PLAIN),
-    configuration!(
-        Routing,
-        "fasttrack",
-        "routing-fasttrack.rsc",
-        Traffic::Connections { masqueraded: true }
-    ),
-    configuration!(Routing, "conntrack", "routing-conntrack.rsc", PLAIN),
-    configuration!(Routing, "bgp-table", "routing-bgp-table.rsc", Traffic::Table),
-];
+const HALF_MASQUERADED: Traffic = Traffic::Connections { masqueraded: true };
+
+macro_rules! all {
+    ($($mode:ident $family:ident $name:literal $file:literal $traffic:expr;)*) => {
+        &[$(configuration!($mode, $family, $name, $file, $traffic)),*]
+    };
+}
+
+/// All rows, in the order they are run: that of IPv6 after the same of IPv4. Nothing is masqueraded by
+/// IPv6, as nobody does it.
+pub const ALL: &[Configuration] = all! {
+    Bridging Ipv4 "none" "bridging-none.rsc" Traffic::Hosts;
+    Bridging Ipv4 "25-filter-rules" "bridging-25-filter-rules.rsc" Traffic::Hosts;
+    Routing Ipv4 "none" "routing-none.rsc" PLAIN;
+    Routing Ipv6 "none" "routing-ipv6-none.rsc" PLAIN;
+    Routing Ipv4 "25-simple-queues" "routing-25-simple-queues.rsc" PLAIN;
+    Routing Ipv6 "25-simple-queues" "routing-ipv6-25-simple-queues.rsc" PLAIN;
+    Routing Ipv4 "25-filter-rules" "routing-25-filter-rules.rsc" PLAIN;
+    Routing Ipv6 "25-filter-rules" "routing-ipv6-25-filter-rules.rsc" PLAIN;
+    Routing Ipv4 "fasttrack" "routing-fasttrack.rsc" HALF_MASQUERADED;
+    Routing Ipv6 "fasttrack" "routing-ipv6-fasttrack.rsc" PLAIN;
+    Routing Ipv4 "conntrack" "routing-conntrack.rsc" PLAIN;
+    Routing Ipv6 "conntrack" "routing-ipv6-conntrack.rsc" PLAIN;
+    Routing Ipv4 "bgp-table" "routing-bgp-table.rsc" Traffic::Table;
+    Routing Ipv6 "bgp-table" "routing-ipv6-bgp-table.rsc" Traffic::Table;
+};
 
 /// The names there are, each once.
 pub fn names() -> Vec<&'static str> {

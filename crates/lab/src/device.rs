@@ -9,6 +9,7 @@
 use crate::clock::Clock;
 use crate::routes::Table;
 use config::{Interpreter, Tree};
+use measure::Family;
 use port::memory::{self, MemoryPort};
 use port::slab::{SlabError, Slots};
 use port::{Capabilities, Port, Slab};
@@ -126,17 +127,22 @@ impl<P: Port> Device<P> {
         Ok(output.text)
     }
 
-    /// Gives it the routes of a full table, by `ether1` and `ether2`.
+    /// Gives it the routes of a full table of a family, by `ether1` and `ether2`.
     ///
     /// # Errors
     /// They do not fit.
     ///
     /// # Panics
     /// Of a device with one port.
-    pub fn feed(&mut self, table: &Table) -> Result<(), TooManyTargets> {
+    pub fn feed(&mut self, family: Family, table: &Table) -> Result<(), TooManyTargets> {
         let ports = ["ether1", "ether2"].map(|name| self.router.program().names.find(name));
         let [Some(a), Some(b)] = ports else { panic!("a full table is for two ports") };
-        table.feed(&mut self.router, [a, b])
+        table.feed(family, &mut self.router, [a, b])?;
+        if family == Family::Ipv6 {
+            let again = self.router.configure(self.console.tree(), self.clock.now());
+            again.expect("a configuration that was taken, and few next hops");
+        }
+        Ok(())
     }
 
     /// The configuration.
@@ -198,7 +204,8 @@ pub(crate) fn configured(script: &str) -> Result<(Tree, Tree), config::Error> {
 /// among them).
 pub fn fast_path_packets(router: &Router) -> u64 {
     let paths = router.path_counts();
-    paths.ipv4_fast_path.packets + paths.bridge_fast_path.packets + paths.replayed
+    let routed = paths.ipv4_fast_path.packets + paths.ipv6_fast_path.packets;
+    routed + paths.bridge_fast_path.packets + paths.replayed
 }
 
 /// Frames that left a router by its ports so far, by its own counters (`/interface print stats`); what

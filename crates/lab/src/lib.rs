@@ -57,6 +57,8 @@ pub mod ways;
 pub mod net;
 // The tester's hosts, and the streams between them.
 pub mod traffic;
+// What they say of themselves, and how routers answer.
+mod introduction;
 
 // Interfaces of this machine that a tester takes.
 #[cfg(target_os = "linux")]

@@ -2,31 +2,45 @@
 //!
 //! ```text
 //!  hosts from 198.18.0.101 on ── port 0 [ 198.18.0.1  device  198.19.0.1 ] port 1 ── from 198.19.0.101 on
+//!         2001:2:0:1::101           2001:2:0:1::1    2001:2:0:2::1           2001:2:0:2::101
 //! ```
 //!
-//! RFC 2544 §C.2.2 sets 198.18.0.0/15 aside for this, and RFC 6815 §5 asks that tests keep to it:
-//! whoever wants other addresses has to say so.
+//! RFC 2544 §C.2.2 sets 198.18.0.0/15 aside for this, RFC 5180 §8 2001:2::/48, and RFC 6815 §5 asks that
+//! tests keep to them: whoever wants other addresses has to say so.
+//!
+//! Missing: **other addresses of IPv6**.
 
 use crate::traffic::{HOSTS, host, router_address};
-use std::net::Ipv4Addr;
-use wire::Ipv4Prefix;
+use measure::{Ends, Family};
+use std::net::{IpAddr, Ipv4Addr};
+use wire::{Ipv4Prefix, Ipv6Prefix};
 
-/// Who the tester is.
+/// Who the tester is: all addresses are of one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Net {
     /// The first host on each port; the others follow it.
-    pub hosts: [u32; 2],
+    pub hosts: [IpAddr; 2],
     /// Whom they send to.
-    pub gateways: [u32; 2],
+    pub gateways: [IpAddr; 2],
 }
 
 impl Default for Net {
-    /// As the table's devices are set up.
+    /// That of IPv4.
     fn default() -> Net {
-        let [a, b] = [0, 1];
-        Net { hosts: [host(a, 0), host(b, 0)], gateways: [a, b].map(router_address) }
+        Net::of(Family::Ipv4)
     }
 }
+
+/// The address `n` after this one.
+pub(crate) fn after(address: IpAddr, n: u32) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => Ipv4Addr::from(u32::from(address).wrapping_add(n)).into(),
+        IpAddr::V6(address) => IpAddr::V6(u128::from(address).wrapping_add(n.into()).into()),
+    }
+}
+
+/// What is set aside for tests of IPv6.
+pub const FOR_TESTS6: Ipv6Prefix = Ipv6Prefix::new(0x2001_0002_0000 << 80, 48);
 
 /// What is set aside for tests.
 pub const FOR_TESTS: Ipv4Prefix = Ipv4Prefix::new(u32::from_be_bytes([198, 18, 0, 0]), 15);
@@ -102,6 +116,32 @@ fn is_host(network: Ipv4Prefix, address: u32) -> bool {
 }
 
 impl Net {
+    /// As the table's devices are set up.
+    pub fn of(family: Family) -> Net {
+        let ports = [0, 1];
+        Net {
+            hosts: ports.map(|port| host(family, port, 0)),
+            gateways: ports.map(|port| router_address(family, port)),
+        }
+    }
+
+    /// The family of its addresses.
+    pub fn family(&self) -> Family {
+        Family::of(self.hosts[0])
+    }
+
+    /// From the first host behind a port to the first behind the other.
+    ///
+    /// # Panics
+    /// If they are of two families.
+    pub fn ends(&self, port: usize) -> Ends {
+        match (self.hosts[port], self.hosts[1 - port]) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Ends::V4 { src: src.into(), dst: dst.into() },
+            (IpAddr::V6(src), IpAddr::V6(dst)) => Ends::V6 { src: src.into(), dst: dst.into() },
+            mixed => panic!("hosts of two families: {mixed:?}"),
+        }
+    }
+
     /// Of the first host on each port with the length of its network's prefix, and the gateways.
     ///
     /// # Errors
@@ -112,25 +152,28 @@ impl Net {
             beside(gateways[at], networks[at], first[at].0, HOSTS)?;
         }
         apart(networks)?;
-        let hosts = first.map(|(address, _)| u32::from(address));
-        Ok(Net { hosts, gateways: gateways.map(u32::from) })
+        let hosts = first.map(|(address, _)| address.into());
+        Ok(Net { hosts, gateways: gateways.map(IpAddr::from) })
     }
 
     /// The address of host `n` (from 0) behind a port.
-    pub fn host(&self, port: usize, n: u32) -> u32 {
-        self.hosts[port].wrapping_add(n)
+    pub fn host(&self, port: usize, n: u32) -> IpAddr {
+        after(self.hosts[port], n)
     }
 
     /// Whether an address is one of the hosts behind a port.
-    pub fn has(&self, port: usize, address: u32) -> bool {
-        address.wrapping_sub(self.hosts[port]) < HOSTS
+    pub fn has(&self, port: usize, address: IpAddr) -> bool {
+        (0..HOSTS).any(|n| self.host(port, n) == address)
     }
 
-    /// Whether everything stays within 198.18.0.0/15.
+    /// Whether everything stays within the networks for tests.
     pub fn is_for_tests(&self) -> bool {
-        let last = self.hosts.map(|first| first.wrapping_add(HOSTS - 1));
+        let last = self.hosts.map(|first| after(first, HOSTS - 1));
         let mut all = self.hosts.into_iter().chain(last).chain(self.gateways);
-        all.all(|address| FOR_TESTS.contains(address))
+        all.all(|address| match address {
+            IpAddr::V4(address) => FOR_TESTS.contains(address.into()),
+            IpAddr::V6(address) => FOR_TESTS6.contains(address.into()),
+        })
     }
 }
 
@@ -153,6 +196,18 @@ mod tests {
         assert!(same.is_for_tests());
         assert!(same.has(0, same.host(0, 24)) && !same.has(0, same.host(0, 25)));
         assert!(!same.has(0, same.gateways[0]) && !same.has(0, same.host(1, 0)));
+    }
+
+    #[test]
+    fn the_tables_own_of_ipv6() {
+        let six = Net::of(Family::Ipv6);
+        assert!(six.is_for_tests() && six.family() == Family::Ipv6);
+        assert_eq!(
+            six.gateways.map(|gateway| gateway.to_string()),
+            ["2001:2:0:1::1", "2001:2:0:2::1"]
+        );
+        assert_eq!(six.host(1, 24).to_string(), "2001:2:0:2::119");
+        assert!(six.has(0, six.host(0, 24)) && !six.has(0, six.host(1, 0)));
     }
 
     #[test]

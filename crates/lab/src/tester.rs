@@ -1,8 +1,8 @@
 //! The tester: our ends of the wires, introduced to the device.
 //!
 //! ```text
-//! introduce   ARP: who has the router's address? tell host .101, .102 …   ─► the router's MACs,
-//!                                                                            known neighbours
+//! introduce   who has the router's address? tell host .101, .102 …        ─► the router's MACs,
+//!             (ARP, neighbour discovery)                                     known neighbours
 //! warm_up     every connection there, back, and there again               ─► hosts, connections
 //! trial       one_core, two_cores
 //! ```
@@ -11,24 +11,24 @@
 //! what it was sent when it is let, or something that works by itself and takes its time.
 //!
 //! As RFC 2544 §23 asks: what a device learns, it learns before it is measured. During trials the
-//! hosts go on asking for the router every few seconds, so they are not forgotten.
+//! hosts go on asking for the router every few seconds, so they are not forgotten; with IPv6 they confirm
+//! that they are there, too ([`introduction`](crate::introduction)).
 
 use crate::clock::Clock;
 use crate::configuration::Traffic;
 use crate::device::Device;
+use crate::introduction;
 use crate::net::Net;
 use crate::routes::Table;
-use crate::traffic::{self, HOSTS, tester_mac};
+use crate::traffic::{self, HOSTS};
 use crate::ways::{self, Between, Side, Way};
 use measure::stream::BadStream;
 use measure::{Load, Receiver, Schedule, Sender, Stream};
 use port::{Batch, MemoryPort, Pool, Port, PortCounters, Slab};
 use router::Router;
 use std::fmt;
-use std::net::Ipv4Addr;
 use std::time::Duration;
-use wire::arp::{ArpMessage, Operation};
-use wire::{FrameLen, MacAddr, Moment, craft};
+use wire::{FrameLen, MacAddr, Moment};
 
 /// How often the hosts say that they are there.
 pub const ANNOUNCE: Duration = Duration::from_secs(5);
@@ -48,7 +48,7 @@ pub trait Behind {
     /// returns.
     fn patience(&self) -> Duration;
 
-    /// Where frames to be routed go, of what does not say so itself by ARP.
+    /// Where frames to be routed go, of what does not say so itself by ARP or neighbour discovery.
     fn macs(&self) -> Option<[MacAddr; 2]> {
         None
     }
@@ -98,18 +98,18 @@ pub struct Tester<P = MemoryPort> {
     pub gateway_macs: [MacAddr; 2],
     /// Whether a device that loses some of the warm-up is measured all the same.
     pub bears_loss: bool,
-    /// Whether it has hosts that speak ARP.
-    speaks_arp: bool,
+    /// Whether it has hosts that say who they are.
+    has_hosts: bool,
     announced: Moment,
-    /// ARP of each port that found no room on the wire.
-    refused_arp: [u64; 2],
+    /// What they said by each port that found no room on the wire.
+    refused: [u64; 2],
 }
 
 /// The device cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It did not answer ARP: where, and asked for which address.
-    NoArp(String),
+    /// It did not answer ARP, or neighbour discovery: where, and asked for which address.
+    NoAnswer(String),
     /// No stream can be made.
     Stream(BadStream),
     /// It forwards nothing, or nothing one way: which, and where to look.
@@ -128,7 +128,7 @@ pub enum Unfit {
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unfit::NoArp(why) | Unfit::Silent(why) => f.write_str(why),
+            Unfit::NoAnswer(why) | Unfit::Silent(why) => f.write_str(why),
             Unfit::Stream(bad) => write!(f, "no traffic can be made: {bad}"),
             Unfit::Loses { sent, received, discards } => write!(
                 f,
@@ -154,7 +154,7 @@ impl<P: Port> Tester<P> {
         let (pool, announced) = (slab.pool(), Moment::ZERO);
         let (streams, net) = ([vec![], vec![]], Net::default());
         let gateway_macs = [MacAddr::default(); 2];
-        let (speaks_arp, refused_arp) = (false, [0; 2]);
+        let (has_hosts, refused) = (false, [0; 2]);
         let names = ["port 1", "port 2"].map(str::to_string);
         Tester {
             wires,
@@ -163,9 +163,9 @@ impl<P: Port> Tester<P> {
             net,
             names,
             gateway_macs,
-            speaks_arp,
+            has_hosts,
             announced,
-            refused_arp,
+            refused,
             bears_loss: false,
         }
     }
@@ -184,10 +184,10 @@ impl<P: Port> Tester<P> {
     ) -> Result<(), Unfit> {
         self.drain(device);
         let told = device.macs();
-        self.speaks_arp = traffic != Traffic::Hosts && told.is_none();
+        self.has_hosts = traffic != Traffic::Hosts && told.is_none();
         let macs = match told {
             Some(macs) => macs,
-            None if self.speaks_arp => self.introduce(device)?,
+            None if self.has_hosts => self.introduce(device)?,
             None => [MacAddr::default(); 2],
         };
         self.gateway_macs = macs;
@@ -241,8 +241,9 @@ impl<P: Port> Tester<P> {
     /// Says that the hosts are there, if it is time to.
     #[inline]
     pub fn announce(&mut self, now: Moment) {
-        if self.speaks_arp && now.since(self.announced) >= ANNOUNCE {
+        if self.has_hosts && now.since(self.announced) >= ANNOUNCE {
             self.ask_all(now);
+            self.confirm_all(now);
         }
     }
 
@@ -250,19 +251,31 @@ impl<P: Port> Tester<P> {
     fn ask_all(&mut self, now: Moment) {
         self.announced = now;
         for port in 0..2 {
-            let mut batch = Batch::new();
-            for n in 0..HOSTS {
-                let (host, gateway) = (self.net.host(port, n), self.net.gateways[port]);
-                let request = ArpMessage::request(tester_mac(port), host, gateway);
-                let bytes = craft::arp(request).build();
-                if let Some(mut frame) = self.pool.alloc(bytes.len()) {
-                    self.pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
-                    batch.push(frame);
-                }
-            }
-            let send = |wire: &mut P| wire.send(now, &mut self.pool, &mut batch);
-            self.refused_arp[port] += refused(&mut self.wires[port], send).1;
+            let net = self.net;
+            self.say(now, port, (0..HOSTS).map(|n| introduction::question(&net, port, n)));
         }
+    }
+
+    /// Every host confirms that it is there, where that is the custom.
+    fn confirm_all(&mut self, now: Moment) {
+        for port in 0..2 {
+            let (net, mac) = (self.net, self.gateway_macs[port]);
+            let confirmation = |n| introduction::confirmation(&net, port, n, mac);
+            self.say(now, port, (0..HOSTS).filter_map(confirmation));
+        }
+    }
+
+    /// Sends what the hosts behind a port say.
+    fn say(&mut self, now: Moment, port: usize, messages: impl Iterator<Item = Vec<u8>>) {
+        let mut batch = Batch::new();
+        for bytes in messages {
+            if let Some(mut frame) = self.pool.alloc(bytes.len()) {
+                self.pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
+                batch.push(frame);
+            }
+        }
+        let send = |wire: &mut P| wire.send(now, &mut self.pool, &mut batch);
+        self.refused[port] += refused(&mut self.wires[port], send).1;
     }
 
     /// Learns the router's MAC addresses, and makes the hosts known to it.
@@ -279,6 +292,8 @@ impl<P: Port> Tester<P> {
                     *mac = mac.or(self.answer(port));
                 }
                 if let [Some(a), Some(b)] = macs {
+                    self.gateway_macs = [a, b];
+                    self.confirm_all(device.clock().now());
                     return Ok([a, b]);
                 }
                 if device.clock().now().since(asked) >= device.patience() {
@@ -290,11 +305,12 @@ impl<P: Port> Tester<P> {
             }
         }
         let silent = macs.iter().enumerate().filter(|(_, mac)| mac.is_none());
-        let asked = silent.map(|(port, _)| {
-            format!("{} on {}", Ipv4Addr::from(self.net.gateways[port]), self.names[port])
-        });
+        let asked =
+            silent.map(|(port, _)| format!("{} on {}", self.net.gateways[port], self.names[port]));
         let asked: Vec<String> = asked.collect();
-        Err(Unfit::NoArp(format!("nobody answers ARP for {}", asked.join(", nor for "))))
+        let protocol = introduction::protocol(&self.net);
+        let asked = asked.join(", nor for ");
+        Err(Unfit::NoAnswer(format!("nobody answers {protocol} for {asked}")))
     }
 
     /// The router's MAC address, if it has come on this port.
@@ -304,12 +320,7 @@ impl<P: Port> Tester<P> {
         while self.wires[port].receive(Moment::ZERO, &mut self.pool, &mut batch) > 0 {
             for frame in batch.as_slice() {
                 let bytes = self.pool.slab().bytes(frame);
-                let arp = bytes.get(14..).and_then(|bytes| wire::Arp::new(bytes).ok());
-                let Some(reply) = arp.map(|arp| arp.message()) else { continue };
-                if reply.operation == Operation::Reply && reply.sender_ip == self.net.gateways[port]
-                {
-                    mac = Some(reply.sender_mac);
-                }
+                mac = introduction::answer(&self.net, port, bytes).or(mac);
             }
             batch.free_all(&mut self.pool);
         }
@@ -350,7 +361,7 @@ impl<P: Port> Tester<P> {
 
     /// What is between the wires, as far as it told.
     fn between(&self, device: &impl Behind) -> Between {
-        if !self.speaks_arp {
+        if !self.has_hosts {
             return if device.macs().is_some() { Between::Cable } else { Between::Bridge };
         }
         let side = |port: usize| Side {
@@ -411,7 +422,7 @@ impl<P: Port> Tester<P> {
 
     /// What the wires count, but that of frames which found no room only test frames are told.
     pub fn counters(&self) -> [PortCounters; 2] {
-        [0, 1].map(|port| less_refused(self.wires[port].counters(), self.refused_arp[port]))
+        [0, 1].map(|port| less_refused(self.wires[port].counters(), self.refused[port]))
     }
 
     /// Receives all that waits.

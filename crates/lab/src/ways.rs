@@ -8,7 +8,7 @@
 //!
 //! Never sends or counts: the testers do.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use wire::MacAddr;
 
 /// What went from one port to another; ports count from 0.
@@ -45,11 +45,11 @@ pub fn add(all: &mut Vec<Way>, more: impl IntoIterator<Item = Way>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
     /// Its address.
-    pub gateway: u32,
-    /// Where that is, by ARP.
+    pub gateway: IpAddr,
+    /// Where that is, by ARP or neighbour discovery.
     pub mac: Option<MacAddr>,
     /// Our first host there.
-    pub host: u32,
+    pub host: IpAddr,
 }
 
 /// What is between the ports.
@@ -101,22 +101,26 @@ fn look(silent: &[&Way], between: &Between, name: &impl Fn(usize) -> String) -> 
         Between::Router(sides) => sides,
     };
     let at = |(port, side): (usize, &Side)| {
-        let (gateway, port) = (Ipv4Addr::from(side.gateway), name(port));
+        let (gateway, port) = (side.gateway, name(port));
         match side.mac {
             Some(mac) => format!("{gateway} is at {mac} on {port}"),
             None => format!("nobody answers for {gateway} on {port}"),
         }
     };
-    let arp: Vec<String> = sides.iter().enumerate().map(at).collect();
+    let is_at: Vec<String> = sides.iter().enumerate().map(at).collect();
+    let (by, forwards) = match sides.iter().any(|side| side.gateway.is_ipv6()) {
+        true => ("neighbour discovery", "net.ipv6.conf.all.forwarding"),
+        false => ("ARP", "net.ipv4.ip_forward"),
+    };
     let mut to: Vec<usize> = silent.iter().map(|way| way.to).collect();
     to.sort_unstable();
     to.dedup();
-    let host = |port: usize| sides.get(port).map(|side| Ipv4Addr::from(side.host).to_string());
+    let host = |port: usize| sides.get(port).map(|side| side.host.to_string());
     let hosts: Vec<String> = to.into_iter().filter_map(host).collect();
     format!(
-        "By ARP, {}. Look at its addresses and their networks, whether it forwards at all (Linux: \
-         net.ipv4.ip_forward), its route to {}, and its firewall",
-        arp.join(", "),
+        "By {by}, {}. Look at its addresses and their networks, whether it forwards at all (Linux: \
+         {forwards}), its route to {}, and its firewall",
+        is_at.join(", "),
         hosts.join(" and ")
     )
 }
@@ -127,10 +131,11 @@ mod tests {
 
     #[test]
     fn ways_that_carry_nothing_are_named() {
+        let address = |bits: u32| IpAddr::V4(bits.into());
         let side = |n: u32| Side {
-            gateway: 0xc612_0001 + (n << 16),
+            gateway: address(0xc612_0001 + (n << 16)),
             mac: Some(MacAddr([2, 0, 0, 0, 0, 1 + n as u8])),
-            host: 0xc612_0065 + (n << 16),
+            host: address(0xc612_0065 + (n << 16)),
         };
         let router = Between::Router(vec![side(0), side(1)]);
         let arp = "By ARP, 198.18.0.1 is at 02:00:00:00:00:01 on a (eth1), 198.19.0.1 is at \

@@ -12,10 +12,12 @@ use lab::bench::linux::{classes, witness};
 use lab::bench::testpmd::Driver;
 use lab::bench::wired::WiredTestbed;
 use lab::bench::{self, BenchError, Generator, Kept, Kind, Plan};
-use lab::configuration::ALL;
+use lab::configuration::{ALL, Configuration, Traffic};
 use lab::placement;
+use lab::routes::Table;
+use measure::template::shortest;
 use measure::trial::{Counts, Outcome};
-use measure::{Comparison, Environment, Mode, Results, Setup};
+use measure::{Comparison, Environment, Family, Mode, Results, Setup};
 use port::linux::Namespace;
 use std::process::Command;
 use std::time::Duration;
@@ -31,12 +33,16 @@ fn skipped(programs: &[&str]) -> bool {
     true
 }
 
+fn rows(mode: Mode, family: Family, name: &str) -> Vec<&'static Configuration> {
+    ALL.iter().filter(|row| (row.mode, row.family, row.name) == (mode, family, name)).collect()
+}
+
 fn plan(devices: &[Kind], mode: Mode, name: &str) -> Plan {
     Plan {
         devices: devices.to_vec(),
         pair: placement::pair(),
         sizes: vec![FrameLen::MIN],
-        configurations: ALL.iter().filter(|row| (row.mode, row.name) == (mode, name)).collect(),
+        configurations: rows(mode, Family::Ipv4, name),
         duration: Duration::from_millis(200),
         seed: 1,
         table: None,
@@ -172,7 +178,7 @@ fn rules_are_read_and_connections_tracked() {
         let device = &testbed.rig().device;
         // Behind the 25: what arrives here has been compared with them all.
         ask(device, &format!("nft add rule {family} filter forward counter")).unwrap();
-        let said = witness(device);
+        let said = witness(device, Family::Ipv4);
         assert!(said.contains(&"nft: 25 rules that drop".to_string()), "{said:?}");
         if mode == Mode::Routing {
             let connections = said.iter().find_map(|line| line.strip_prefix("conntrack: "));
@@ -219,6 +225,57 @@ fn our_router_in_the_kernels_place() {
     }
 }
 
+/// The same rows by IPv6: frames of the tester in the kernel and of ours, rules read, connections tracked,
+/// classes passed, routes there.
+#[test]
+fn the_kernel_and_our_router_by_ipv6() {
+    if skipped(&["nft", "tc"]) {
+        return;
+    }
+    let has_ping = !left_out::lacks_in_part(&["ping"]);
+    let table = Table::synthetic(Family::Ipv6, 9000, 1);
+    for (kind, name, generator) in [
+        (Kind::Linux, "none", Some(Generator::User)),
+        (Kind::Linux, "25-filter-rules", None),
+        (Kind::Linux, "25-simple-queues", None),
+        (Kind::Linux, "conntrack", None),
+        (Kind::Linux, "bgp-table", None),
+        (Kind::Wirespeed, "25-filter-rules", None),
+        (Kind::Wirespeed, "bgp-table", Some(Generator::User)),
+    ] {
+        let plan = plan(std::slice::from_ref(&kind), Mode::Routing, name);
+        let configurations = rows(Mode::Routing, Family::Ipv6, name);
+        let plan = Plan { generator, configurations, ..plan };
+        let (configuration, environment) = (plan.configurations[0], Environment::default());
+        let table = (configuration.traffic == Traffic::Table).then_some(&table);
+        let job = Job { plan: &plan, configuration, table, environment: &environment };
+        let mut testbed =
+            WiredTestbed::new(&kind, &job).unwrap_or_else(|cannot| panic!("{name}: {cannot:?}"));
+        let prepared = testbed.prepare(&job, shortest(Family::Ipv6));
+        prepared.unwrap_or_else(|error| panic!("{kind:?}, {name}: {error}"));
+        lossless(&mut testbed);
+        is_pinged(&testbed, has_ping);
+        let device = &testbed.rig().device;
+        let said = witness(device, Family::Ipv6).join("; ");
+        let routes =
+            said.rsplit_once("ip -6: ").and_then(|(_, n)| n.split(' ').next()?.parse().ok());
+        match (kind, name) {
+            (Kind::Linux, "25-filter-rules") => {
+                assert!(said.contains("nft: 25 rules that drop"), "{said}");
+            }
+            (Kind::Linux, "25-simple-queues") => {
+                let passed = ["d0", "d1"].map(|end| classes(device, end).0);
+                assert_eq!(passed, [25, 25], "{said}");
+            }
+            (Kind::Linux, "conntrack") => assert!(said.contains("conntrack: 1000"), "{said}"),
+            (Kind::Linux, "bgp-table") => {
+                assert!(routes.is_some_and(|n: usize| n >= 9000), "{said}");
+            }
+            _ => {}
+        }
+    }
+}
+
 #[test]
 fn one_per_cent_lost_is_found_to_the_frame() {
     if skipped(&["nft"]) {
@@ -260,6 +317,8 @@ fn by_turns() {
     let devices = [Kind::Linux, Kind::Wirespeed];
     let mut plan = Plan { turns: Some(2), ..plan(&devices, Mode::Routing, "conntrack") };
     plan.duration = Duration::from_millis(200);
+    plan.configurations.extend(rows(Mode::Routing, Family::Ipv6, "conntrack"));
+    plan.sizes = vec![shortest(Family::Ipv6)];
     let mut begun = Vec::new();
     let kept = Kept::new(Environment::default());
     let ended = bench::run(&plan, &kept, |progress| {
@@ -269,14 +328,18 @@ fn by_turns() {
     });
     ended.unwrap();
     let results = kept.so_far();
-    assert_eq!(begun, ["linux kernel", "wirespeed on veth"]);
-    assert_eq!((results.rows.len(), results.setups.len()), (2, 2), "{results:?}");
-    let [compared] = results.comparisons.as_slice() else { panic!("{results:?}") };
-    let Comparison { base_pps, ratio, left_out, .. } = &compared.comparison;
-    assert_eq!(base_pps.len() as u32 + left_out, 2, "{compared:?}");
-    // On a machine that does other things as well, all turns may have been in vain.
-    let has_ratio = ratio.is_some_and(|ratio| ratio > 0.0);
-    assert_eq!(has_ratio, *left_out < 2, "{compared:?}");
+    // Both families take turns together, and each device is compared within its own.
+    assert_eq!(begun, ["linux kernel", "wirespeed on veth"].repeat(2));
+    assert_eq!((results.rows.len(), results.setups.len()), (4, 4), "{results:?}");
+    let families = results.comparisons.iter().map(|compared| compared.family);
+    assert_eq!(families.collect::<Vec<_>>(), [Family::Ipv4, Family::Ipv6]);
+    for compared in &results.comparisons {
+        let Comparison { base_pps, ratio, left_out, .. } = &compared.comparison;
+        assert_eq!(base_pps.len() as u32 + left_out, 2, "{compared:?}");
+        // On a machine that does other things as well, all turns may have been in vain.
+        let has_ratio = ratio.is_some_and(|ratio| ratio > 0.0);
+        assert_eq!(has_ratio, *left_out < 2, "{compared:?}");
+    }
     for row in &results.rows {
         assert_eq!(row.faults(), [], "{row:?}");
         assert!(row.forwarded > 0 && row.tester_pps.is_some(), "{row:?}");

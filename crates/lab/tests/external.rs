@@ -11,11 +11,11 @@ use lab::bench::external::{DEVICE, External, PATCH};
 use lab::bench::patch::Patch;
 use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};
 use lab::bench::{self, BenchError, Kept, Kind, Plan};
-use lab::configuration::ALL;
+use lab::configuration::{ALL, Configuration};
 use lab::net::Net;
 use lab::placement;
 use lab::real::PortSpec;
-use measure::{Environment, Mode, Results};
+use measure::{Environment, Family, Mode, Results};
 use rig::can_have_hosts;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -35,7 +35,6 @@ fn net(hosts: [&str; 2], gateways: [&str; 2]) -> Net {
 fn route(rig: &Rig, net: &Net) {
     ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
     for (end, gateway) in DEVICE_ENDS.into_iter().zip(net.gateways) {
-        let gateway = Ipv4Addr::from(gateway);
         ask(&rig.device, &format!("ip address add {gateway}/24 dev {end}")).unwrap();
     }
 }
@@ -47,12 +46,14 @@ fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Resu
         let text = format!("{name}={backend}:{end}@{}", namespace.path().display());
         text.parse().unwrap()
     });
-    let is_asked = |mode, name| (mode, name) == (Mode::Routing, "none");
+    let is_asked = |row: &&Configuration| {
+        (row.mode, row.family, row.name) == (Mode::Routing, Family::Ipv4, "none")
+    };
     let plan = Plan {
         devices: vec![Kind::External],
         pair: placement::pair(),
         sizes: vec![FrameLen::MIN],
-        configurations: ALL.iter().filter(|row| is_asked(row.mode, row.name)).collect(),
+        configurations: ALL.iter().filter(is_asked).collect(),
         duration: Duration::from_millis(200),
         seed: 1,
         table: None,
@@ -84,7 +85,7 @@ fn a_kernel_between_two_interfaces() {
         assert!(seen >= row.forwarded, "{seen} at the kernel's ends, {row:?}");
         let [setup] = results.setups.as_slice() else { panic!("{results:?}") };
         for (i, gateway) in net.gateways.into_iter().enumerate() {
-            let expected = format!("{} is at {}", Ipv4Addr::from(gateway), device_mac(i));
+            let expected = format!("{} is at {}", gateway, device_mac(i));
             assert!(setup.witness.contains(&expected), "{expected}: {setup:?}");
         }
         let alone = "through a veth of this machine, from one end to the other";

@@ -17,6 +17,7 @@ mod fault;
 
 pub use fault::Fault;
 
+use crate::Family;
 use crate::compare::Comparison;
 use crate::latency_histogram::LatencyHistogram;
 use crate::suite_result::TrialRecord;
@@ -59,6 +60,9 @@ pub struct Setup {
     pub device: String,
     /// What it is to do with the frames.
     pub mode: Mode,
+    /// As in [`Row::family`].
+    #[serde(default, skip_serializing_if = "Family::is_default")]
+    pub family: Family,
     /// As in [`Row::configuration`].
     pub configuration: String,
     /// Every command that made the cables between it and the tester, as it is typed where the
@@ -102,6 +106,9 @@ pub struct Ping {
 pub struct Compared {
     /// What they do with the frames.
     pub mode: Mode,
+    /// As in [`Row::family`].
+    #[serde(default, skip_serializing_if = "Family::is_default")]
+    pub family: Family,
     /// What they are loaded with.
     pub configuration: String,
     /// L2 bytes with FCS.
@@ -164,6 +171,16 @@ impl fmt::Display for Mode {
             Mode::Bridging => "Bridging",
             Mode::Routing => "Routing",
         })
+    }
+}
+
+impl Mode {
+    /// Its name in a family: that of IPv6 is said, as in `Routing IPv6`.
+    pub fn of(self, family: Family) -> String {
+        match family {
+            Family::Ipv4 => self.to_string(),
+            Family::Ipv6 => format!("{self} {family}"),
+        }
     }
 }
 
@@ -302,6 +319,10 @@ pub struct Row {
     pub device: String,
     /// What it does with the frames.
     pub mode: Mode,
+    /// Of routing, the version of IP; none in files that were written before, whose frames are IPv4. To
+    /// bridges all frames are alike: theirs are IPv4, too.
+    #[serde(default, skip_serializing_if = "Family::is_default")]
+    pub family: Family,
     /// What it is loaded with: `none`, `25-filter-rules`, `25-simple-queues`, …
     pub configuration: String,
     /// L2 bytes with FCS.
@@ -402,6 +423,8 @@ pub struct Measured {
     pub device: String,
     /// What it does.
     pub mode: Mode,
+    /// In which family.
+    pub family: Family,
     /// With what.
     pub configuration: String,
     /// At which length.
@@ -470,6 +493,7 @@ impl Measured {
         let mut row = Row {
             device: self.device,
             mode: self.mode,
+            family: self.family,
             configuration: self.configuration,
             frame_size: self.frame.l2(),
             cores: self.cores,
@@ -539,6 +563,11 @@ fn limit(
 }
 
 impl Row {
+    /// Its mode, and its family where that is not IPv4.
+    pub fn mode_name(&self) -> String {
+        self.mode.of(self.family)
+    }
+
     /// The frames' length.
     pub fn frame(&self) -> FrameLen {
         FrameLen::with_fcs(self.frame_size)
@@ -585,13 +614,25 @@ impl Results {
     /// with it than plain, at one frame size, on one device and number of cores. `None` where a
     /// row is missing, invalid, or forwarded nothing.
     pub fn tax(&self, row: &Row) -> Option<f64> {
-        let plain = self.rows.iter().find(|plain| {
-            plain.configuration == "none"
-                && (&plain.device, plain.mode, plain.frame_size, plain.cores)
+        self.beside(row, "none", row.family).map(|plain| plain.pps / row.pps)
+    }
+
+    /// The rate of a row of IPv6 by that of the same row of IPv4. `None` where a row is missing, invalid,
+    /// or forwarded nothing.
+    pub fn by_ipv4(&self, row: &Row) -> Option<f64> {
+        let beside = || self.beside(row, &row.configuration, Family::Ipv4);
+        (row.family == Family::Ipv6).then(beside)?.map(|other| row.pps / other.pps)
+    }
+
+    /// The same row with another configuration, or of another family; none if one of both has no rate.
+    fn beside(&self, row: &Row, configuration: &str, family: Family) -> Option<&Row> {
+        let other = self.rows.iter().find(|other| {
+            (other.configuration.as_str(), other.family) == (configuration, family)
+                && (&other.device, other.mode, other.frame_size, other.cores)
                     == (&row.device, row.mode, row.frame_size, row.cores)
         })?;
         let counts = |row: &Row| row.verdict != Verdict::Invalid && row.pps > 0.0;
-        (counts(plain) && counts(row)).then(|| plain.pps / row.pps)
+        (counts(other) && counts(row)).then_some(other)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The performance table, as the documents print it: a row for each mode and configuration, and
+//! The performance table, as the documents print it: a row for each mode, family and configuration, and
 //! for each frame size kpps, Mbps and the tax.
 //!
 //! ```text
@@ -15,24 +15,16 @@
 //! Never hides a row, and never prints a figure of an invalid one: its place has the mark, and the
 //! reason is named below.
 
+// What a line of it is.
+mod line;
 // Devices measured by turns, pings through them, and what they could not do.
 mod turns;
 
 use crate::document::{Cell, Document, Table};
 use crate::html;
 use crate::number::thousands;
-use measure::{Limit, Mode, Results, Row, Verdict};
-
-/// The configurations' names in the documents, in the documents' order, ours behind them; for
-/// bridging, filter rules are bridge filter rules.
-const CONFIGURATIONS: [(&str, &str); 6] = [
-    ("none", "none (fast path)"),
-    ("25-simple-queues", "25 simple queues"),
-    ("25-filter-rules", "25 ip filter rules"),
-    ("fasttrack", "fasttrack, 25 ip filter rules"),
-    ("conntrack", "connection tracking"),
-    ("bgp-table", "full BGP table (fast path)"),
-];
+pub(crate) use line::{Line, order};
+use measure::{Limit, Results, Row, Verdict};
 
 /// All of it: what was compared, then for each device and number of cores its tables.
 pub fn document(results: &Results) -> Document {
@@ -132,6 +124,11 @@ fn device_tables(document: &mut Document, results: &Results, rows: &[&Row]) {
         let note = "tax: the rate of plain forwarding divided by this one";
         rates.push(Column::new("tax", note, tax));
     }
+    let by_ipv4 = |row: &Row| Some(Cell::from(format!("{:.2}", results.by_ipv4(row)?)));
+    if rows.iter().any(|row| by_ipv4(row).is_some()) {
+        let note = "by IPv4: the rate of IPv6 divided by that of IPv4, all else the same";
+        rates.push(Column::new("by IPv4", note, by_ipv4));
+    }
     let mut table = grid(rows, &rates);
     table.notes.extend(legend_of(rows));
     document.table(table);
@@ -183,8 +180,9 @@ fn details<'a>(rows: &[&Row]) -> Vec<Column<'a>> {
 pub(crate) fn invalid(results: &Results) -> Vec<String> {
     let rows = results.rows.iter().filter(|row| row.verdict == Verdict::Invalid);
     let invalid = rows.map(|row| {
-        let Row { device, mode, configuration, frame_size, .. } = row;
-        let why = row.remark.as_deref().unwrap_or("it does not say why");
+        let Row { device, configuration, frame_size, .. } = row;
+        let (mode, why) = (row.mode_name(), row.remark.as_deref());
+        let why = why.unwrap_or("it does not say why");
         format!("{device}, {mode}, {configuration}, {frame_size} byte: {why}")
     });
     invalid.collect()
@@ -196,14 +194,14 @@ fn grid(rows: &[&Row], columns: &[Column<'_>]) -> Table {
     let heads = sizes.iter().flat_map(|_| columns.iter().map(|column| column.name.as_str()));
     let mut table = Table::new(2, ["Mode", "Configuration"].into_iter().chain(heads));
     table.groups = sizes.iter().map(|size| (format!("{size} byte"), columns.len())).collect();
-    for (mode, configuration) in order(rows) {
-        let mut line = vec![Cell::from(mode.to_string()), label(mode, configuration).into()];
+    for line in order(rows) {
+        let mut cells = vec![Cell::from(line.mode()), line.label().into()];
         for &size in &sizes {
-            let row = find(rows, mode, configuration, size);
+            let row = line.find(rows, size);
             let cell = |column: &Column<'_>| row.and_then(|row| (column.cell)(row));
-            line.extend(columns.iter().map(|column| cell(column).unwrap_or_else(|| "-".into())));
+            cells.extend(columns.iter().map(|column| cell(column).unwrap_or_else(|| "-".into())));
         }
-        table.row(line);
+        table.row(cells);
     }
     let notes = columns.iter().map(|column| column.note.clone());
     table.notes = notes.filter(|note| !note.is_empty()).collect();
@@ -242,16 +240,6 @@ pub(crate) fn criterion(rows: &[&Row]) -> (String, String) {
     }
 }
 
-pub(crate) fn find<'a>(
-    rows: &[&'a Row],
-    mode: Mode,
-    configuration: &str,
-    size: u32,
-) -> Option<&'a Row> {
-    let key = (mode, configuration, size);
-    rows.iter().find(|row| (row.mode, row.configuration.as_str(), row.frame_size) == key).copied()
-}
-
 /// How a device's rows were measured.
 pub(crate) fn how(row: &Row) -> String {
     match (row.medium.wire.as_str(), row.cores) {
@@ -261,30 +249,6 @@ pub(crate) fn how(row: &Row) -> String {
             format!("tester and device on whichever processors, real time, through {wire}")
         }
         (wire, n) => format!("{n} cores, real time, through {wire}"),
-    }
-}
-
-/// Modes and configurations in the documents' order; unknown configurations last, in the order in
-/// which they come.
-pub(crate) fn order<'a>(rows: &[&'a Row]) -> Vec<(Mode, &'a str)> {
-    let mut all: Vec<(Mode, &str)> = vec![];
-    for row in rows {
-        let key = (row.mode, row.configuration.as_str());
-        if !all.contains(&key) {
-            all.push(key);
-        }
-    }
-    let rank = |name: &str| CONFIGURATIONS.iter().position(|(known, _)| *known == name);
-    all.sort_by_key(|&(mode, name)| (mode, rank(name).unwrap_or(CONFIGURATIONS.len())));
-    all
-}
-
-pub(crate) fn label(mode: Mode, configuration: &str) -> String {
-    let known = CONFIGURATIONS.iter().find(|(name, _)| *name == configuration);
-    match (mode, known) {
-        (Mode::Bridging, Some(("25-filter-rules", _))) => "25 bridge filter rules".into(),
-        (_, Some((_, label))) => (*label).into(),
-        (_, None) => configuration.into(),
     }
 }
 
@@ -318,20 +282,33 @@ const MARKS: [(&str, &str); 4] = [
 fn legend_of(rows: &[&Row]) -> Vec<String> {
     let marks = MARKS.iter().filter(|(letter, _)| rows.iter().any(|row| mark(row) == *letter));
     let marks = marks.map(|(letter, meaning)| format!("{letter}  {meaning}"));
-    // What holds for several sizes is said once.
-    let mut remarks: Vec<(Mode, &str, &str, Vec<String>)> = vec![];
+    // What holds for several sizes is said once, and so is what holds for all lines of a mode.
+    let mut remarks: Vec<(Line<'_>, &str, Vec<String>)> = vec![];
     for row in rows {
-        let (mode, name, size) = (row.mode, &row.configuration, row.frame_size.to_string());
-        let Some(remark) = &row.remark else { continue };
-        match remarks.iter_mut().find(|(a, b, c, _)| (*a, *b, *c) == (mode, name, remark)) {
-            Some((.., sizes)) => sizes.push(size),
-            None => remarks.push((mode, name, remark, vec![size])),
+        let (line, size) = (Line::of(row), row.frame_size.to_string());
+        for remark in row.remark.iter().flat_map(|all| all.split("; ")) {
+            match remarks.iter_mut().find(|(of, said, _)| (*of, *said) == (line, remark)) {
+                Some((.., sizes)) => sizes.push(size.clone()),
+                None => remarks.push((line, remark, vec![size.clone()])),
+            }
         }
     }
-    let remarks = remarks.into_iter().map(|(mode, name, remark, sizes)| {
-        format!("{mode}, {}, {} byte: {remark}", label(mode, name), sizes.join(", "))
-    });
-    marks.chain(remarks).collect()
+    let lines = order(rows);
+    let mut said: Vec<String> = vec![];
+    for (line, remark, sizes) in &remarks {
+        let is_of = |other: &Line<'_>| (other.mode, other.family) == (line.mode, line.family);
+        let same = |one: &&(Line<'_>, &str, Vec<String>)| {
+            is_of(&one.0) && (one.1, &one.2) == (*remark, sizes)
+        };
+        let n = lines.iter().filter(|line| is_of(line)).count();
+        let is_all = n > 1 && remarks.iter().filter(same).count() == n;
+        let name = if is_all { String::new() } else { format!(", {}", line.label()) };
+        let sentence = format!("{}{name}, {} byte: {remark}", line.mode(), sizes.join(", "));
+        if !said.contains(&sentence) {
+            said.push(sentence);
+        }
+    }
+    marks.chain(said).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Records for other programs: a line for each thing measured, as CSV or JSON.
 //!
 //! ```text
-//! device,mode,configuration,frame_size_l2_fcs,cores,…,pps,l1_mbps,l2_mbps,l3_mbps,…
+//! device,mode,family,configuration,frame_size_l2_fcs,cores,…,pps,l1_mbps,l2_mbps,l3_mbps,…
 //! ```
 //!
 //! Nothing is rounded; column names carry unit and layer.
@@ -23,12 +23,13 @@ pub(crate) use suite::{records as suite, trials as suite_trials};
 
 use crate::document::{Column, Table, optional};
 use measure::suite_result::TrialRecord;
-use measure::{Results, Row};
+use measure::{Mode, Results, Row};
 
-fn columns<'a>() -> [Column<&'a Row>; 29] {
+fn columns<'a>() -> [Column<&'a Row>; 30] {
     [
         ("device", |row| row.device.clone()),
         ("mode", |row| row.mode.to_string().to_lowercase()),
+        ("family", family),
         ("configuration", |row| row.configuration.clone()),
         ("frame_size_l2_with_fcs", |row| row.frame_size.to_string()),
         ("cores", |row| row.cores.to_string()),
@@ -61,6 +62,14 @@ fn columns<'a>() -> [Column<&'a Row>; 29] {
     ]
 }
 
+/// To a bridge all families are alike.
+fn family(row: &Row) -> String {
+    match row.mode {
+        Mode::Bridging => String::new(),
+        Mode::Routing => row.family.name().to_string(),
+    }
+}
+
 /// All rows.
 pub(crate) fn bench(results: &Results) -> Table {
     Table::records(&columns(), &results.rows)
@@ -68,14 +77,16 @@ pub(crate) fn bench(results: &Results) -> Table {
 
 /// Every trial of every row, in their order.
 pub(crate) fn bench_trials(results: &Results) -> Table {
-    let place = ["device", "mode", "configuration", "frame_size_l2_with_fcs", "cores", "trial"];
-    let heads = place.into_iter().chain(suite::of_trials().map(|(name, _)| name));
+    let place = ["device", "mode", "family", "configuration"];
+    let place = place.into_iter().chain(["frame_size_l2_with_fcs", "cores", "trial"]);
+    let heads = place.chain(suite::of_trials().map(|(name, _)| name));
     let mut table = Table::new(0, heads);
     for row in &results.rows {
         for (n, trial) in (1..).zip(&row.trials) {
             let place = [
                 row.device.clone(),
                 row.mode.to_string().to_lowercase(),
+                family(row),
                 row.configuration.clone(),
                 row.frame_size.to_string(),
                 row.cores.to_string(),

@@ -10,7 +10,7 @@ use lab::bench::external::External;
 use lab::configuration::{Configuration, Traffic};
 use lab::net::Net;
 use measure::Mode;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 #[derive(Args)]
@@ -55,12 +55,20 @@ impl Connected {
         let (addresses, gateways) = (hosts.ours()?, hosts.the_devices()?);
         let Net { hosts: ours, gateways: theirs } = Net::default();
         let net = Net::new(
-            [0, 1].map(|at| addresses[at].unwrap_or((Ipv4Addr::from(ours[at]), 24))),
-            [0, 1].map(|at| gateways[at].unwrap_or(Ipv4Addr::from(theirs[at]))),
+            [0, 1].map(|at| addresses[at].unwrap_or((v4(ours[at]), 24))),
+            [0, 1].map(|at| gateways[at].unwrap_or(v4(theirs[at]))),
         );
         let net = net.map_err(usage)?;
         hosts.check(net.is_for_tests())?;
         Ok(Some(External { ports: pair(ports)?, net, patch: *patch }))
+    }
+}
+
+/// An address of the tester's own IPv4.
+fn v4(address: IpAddr) -> Ipv4Addr {
+    match address {
+        IpAddr::V4(address) => address,
+        IpAddr::V6(address) => unreachable!("{address} in a net of IPv4"),
     }
 }
 
@@ -164,8 +172,9 @@ mod tests {
         let ports = "--port xdp:eth1 --port xdp:eth2";
         let other = "--address a=198.18.5.2/24 --gateway a=198.18.5.1 --patch";
         let other = read(&format!("{ports} {other}")).unwrap();
-        assert_eq!(other.net.hosts, [0xc612_0502, Net::default().hosts[1]]);
-        assert_eq!((other.net.gateways[0], other.patch), (0xc612_0501, true));
+        let [host, gateway]: [IpAddr; 2] = ["198.18.5.2", "198.18.5.1"].map(|a| a.parse().unwrap());
+        assert_eq!(other.net.hosts, [host, Net::default().hosts[1]]);
+        assert_eq!((other.net.gateways[0], other.patch), (gateway, true));
         let far = "--address a=10.0.0.2/24 --gateway a=10.0.0.1";
         assert!(read(&format!("{ports} {far}")).unwrap_err().contains("RFC 6815"));
         assert!(read(&format!("{ports} {far} --any-address")).is_ok());

@@ -19,9 +19,9 @@ use super::{BenchError, Kind, Plan, Progress};
 use crate::configuration::Configuration;
 use crate::routes::Table;
 use crate::two_cores::Ran;
-use measure::Environment;
 use measure::result::{Medium, Setup};
 use measure::suite_result::TrialRecord;
+use measure::{Environment, Family};
 use port::linux::Unavailable;
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
@@ -159,6 +159,11 @@ impl From<Unavailable> for Cannot {
 /// # Errors
 /// [`Cannot`].
 pub(super) fn set_up(kind: &Kind, job: &Job<'_>) -> Result<Box<dyn Device>, Cannot> {
+    if *kind == Kind::External && job.configuration.family == Family::Ipv6 {
+        let why =
+            "an external device is measured by IPv4 only: ours do not answer its solicitations";
+        return Err(Cannot::Omitted(why.to_string()));
+    }
     Ok(match kind {
         Kind::Memory if job.plan.turns.is_none() => Box::new(Memory::new(job)?),
         Kind::External if job.plan.turns.is_none() => Box::new(Connected::new(job)?),
@@ -171,6 +176,7 @@ pub(super) fn no_setup(device: &str, configuration: &Configuration) -> Setup {
     Setup {
         device: device.to_string(),
         mode: configuration.mode,
+        family: configuration.family,
         configuration: configuration.name.to_string(),
         cables: Vec::new(),
         commands: Vec::new(),

@@ -27,6 +27,7 @@ use super::wired::{RealPort, Wired, open};
 use crate::clock::Clock;
 use crate::jumbo;
 use crate::kernel_tester::{self, KernelTester};
+use crate::net::Net;
 use crate::placement::Pair;
 use crate::tester::{ANNOUNCE, Behind, Tester, Unfit};
 use crate::two_cores::{Bench, Dut, Ran, side_by_side};
@@ -123,6 +124,7 @@ impl Ends {
         }
         let (traffic, file) = (job.configuration.traffic, job.configuration.file);
         let unfit = |unfit: Unfit| BenchError::Unfit(file, unfit);
+        self.tester.net = Net::of(job.configuration.family);
         self.tester.prepare(device, traffic, job.table, frame, job.plan.seed).map_err(unfit)?;
         if let Way::Kernel(kernel) = &mut self.way {
             let opened = KernelTester::open(rig.tester_ends(), &self.tester.streams)?;

@@ -14,7 +14,7 @@
 //!
 //! The interfaces are the tester's while this runs: by AF_XDP, the machine itself gets nothing from
 //! them. Their settings stay as they are.
-//! Missing: **a full table's traffic**, **TAP**.
+//! Missing: **IPv6**, **a full table's traffic**, **TAP**.
 
 use super::BenchError;
 use super::Progress;
@@ -110,7 +110,7 @@ impl Connected {
         let mut witness: Vec<String> =
             ends.opened.iter().map(|opened| opened.facts.clone()).collect();
         let all = self.external.net.gateways.into_iter().zip(gateways.into_iter().flatten());
-        witness.extend(all.map(|(ip, mac)| format!("{} is at {mac}", Ipv4Addr::from(ip))));
+        witness.extend(all.map(|(ip, mac)| format!("{ip} is at {mac}")));
         let how = match self.external.patch {
             true => "the tester alone: these interfaces, a cable between them",
             false => {
@@ -312,7 +312,7 @@ impl<P: Port> Answering<P> {
         let request = wire::Arp::new(&bytes[14..]).ok()?.message();
         let is_asked = request.operation == Operation::Request
             && !request.is_gratuitous()
-            && self.net.has(self.port, request.target_ip);
+            && self.net.has(self.port, Ipv4Addr::from(request.target_ip).into());
         is_asked.then(|| request.reply_from(tester_mac(self.port)))
     }
 }
@@ -347,6 +347,7 @@ impl<P: Port> Port for Answering<P> {
 mod tests {
     use super::*;
     use port::{Slab, memory};
+    use std::net::IpAddr;
 
     #[test]
     fn hosts_answer_for_themselves_alone() {
@@ -356,7 +357,12 @@ mod tests {
         let net = Net::default();
         let mut end = Answering { line: ours, port: 1, net };
         let mac = MacAddr([2, 0, 0, 0, 0, 9]);
-        let ask = |address| craft::arp(ArpMessage::request(mac, net.gateways[1], address)).build();
+        let number = |address| match address {
+            IpAddr::V4(address) => u32::from(address),
+            IpAddr::V6(_) => panic!("{address}"),
+        };
+        let gateway = number(net.gateways[1]);
+        let ask = |address| craft::arp(ArpMessage::request(mac, gateway, number(address))).build();
         let asked = [net.host(1, 0), net.host(1, 24)];
         let others = [net.host(1, 25), net.host(0, 0), net.gateways[1]];
         let mut batch = Batch::new();
@@ -377,7 +383,7 @@ mod tests {
             assert_eq!(bytes[..6], mac.0);
             let reply = wire::Arp::new(&bytes[14..]).unwrap().message();
             assert_eq!(reply.operation, Operation::Reply);
-            assert_eq!((reply.sender_ip, reply.sender_mac), (asked, tester_mac(1)));
+            assert_eq!((reply.sender_ip, reply.sender_mac), (number(asked), tester_mac(1)));
         }
         batch.free_all(&mut pool);
     }

@@ -6,6 +6,7 @@
 //!  /ip firewall filter add … connection-state=invalid action=drop  ─► ct state invalid drop
 //!  /interface bridge filter add … src-mac-address=… action=drop    ─► ether saddr … drop
 //!  /queue simple add target=198.18.0.101/32 max-limit=100G/100G    ─► an HTB class at either end
+//!  /ipv6 firewall filter add …                                     ─► the same in the table ip6
 //! ```
 //!
 //! The script is run as our router would run it; what is read is the configuration that comes of it. Menus
@@ -16,10 +17,13 @@ use super::BenchError;
 use super::commands::Commands;
 use super::veth::DEVICE_ENDS;
 use crate::device;
+use measure::Family;
 
 /// What a configuration wants of the kernel's firewall and queues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Firewall {
+    /// Of which family its rules and queues are.
+    pub(crate) family: Family,
     /// Connections are tracked, whatever rules there are.
     pub(crate) tracked: bool,
     /// What is masqueraded, as nft says it.
@@ -70,7 +74,11 @@ impl Firewall {
     pub(crate) fn read(script: &str, but: &[&str]) -> Result<Firewall, String> {
         let (tree, before) = device::configured(script)
             .map_err(|error| format!("do line {} of its configuration: {error}", error.at.line))?;
-        let mut firewall = Firewall::default();
+        let is_ipv6 =
+            |path: &&str| path.starts_with("/ipv6 ") && tree.items(path) != before.items(path);
+        let has_ipv6 = router::MENUS.iter().map(|menu| menu.path).any(|path| is_ipv6(&path));
+        let family = if has_ipv6 { Family::Ipv6 } else { Family::Ipv4 };
+        let mut firewall = Firewall { family, ..Firewall::default() };
         let others = router::MENUS.iter().map(|menu| menu.path).filter(|path| !but.contains(path));
         for path in others.filter(|path| tree.items(path) != before.items(path)) {
             for item in tree.enabled(path) {
@@ -78,12 +86,16 @@ impl Firewall {
                 let words: Vec<_> = words.collect();
                 let done = match path {
                     "/ip firewall connection tracking" => firewall.tracking(&words),
-                    "/ip firewall nat" => firewall.nat_rule(&words),
-                    "/ip firewall filter" => rule(&words).map(|rule| firewall.rules.push(rule)),
-                    "/interface bridge filter" => {
-                        rule(&words).map(|rule| firewall.bridge.push(rule))
+                    "/ip firewall nat" if family == Family::Ipv4 => firewall.nat_rule(&words),
+                    path if path == firewall.filter_menu() => {
+                        rule(&words, family).map(|rule| firewall.rules.push(rule))
                     }
-                    "/queue simple" => queue(&words).map(|queue| firewall.queues.push(queue)),
+                    "/interface bridge filter" => {
+                        rule(&words, family).map(|rule| firewall.bridge.push(rule))
+                    }
+                    "/queue simple" => {
+                        queue(&words, family).map(|queue| firewall.queues.push(queue))
+                    }
                     _ => None,
                 };
                 done.ok_or_else(|| {
@@ -93,6 +105,18 @@ impl Firewall {
             }
         }
         Ok(firewall)
+    }
+
+    fn filter_menu(&self) -> &'static str {
+        match self.family {
+            Family::Ipv4 => "/ip firewall filter",
+            Family::Ipv6 => "/ipv6 firewall filter",
+        }
+    }
+
+    /// The family as nft and tc call it: of tables and addresses.
+    fn nft(&self) -> &'static str {
+        nft(self.family)
     }
 
     /// Whether the kernel tracks connections: RouterOS does so once there are rules (`enabled=auto`).
@@ -118,7 +142,7 @@ impl Firewall {
     fn nat_rule(&mut self, words: &Words) -> Option<()> {
         let is_it =
             of(words, "chain") == Some("srcnat") && of(words, "action") == Some("masquerade");
-        let matches = matches(words).filter(|_| is_it)?;
+        let matches = matches(words, Family::Ipv4).filter(|_| is_it)?;
         self.masquerade.push(format!("{matches} masquerade").trim_start().to_string());
         Some(())
     }
@@ -133,13 +157,15 @@ impl Firewall {
         if self.rules.is_empty() && more.is_empty() {
             return Ok(None);
         }
-        chain(commands, "ip filter forward", "filter hook forward priority 0 ; policy accept")?;
+        let table = format!("{} filter", self.nft());
+        let hook = "filter hook forward priority 0 ; policy accept";
+        chain(commands, &format!("{table} forward"), hook)?;
         let mut missing = None;
         for Rule { matches, action } in &self.rules {
             let verdict = match action {
                 Action::Accept => "accept",
                 Action::Drop => "drop",
-                Action::Fast => match flow_table(commands)? {
+                Action::Fast => match flow_table(commands, &table)? {
                     None => "flow add @fast",
                     why => {
                         missing = why;
@@ -147,10 +173,10 @@ impl Firewall {
                     }
                 },
             };
-            commands.run(&format!("nft add rule ip filter forward {matches} {verdict}"))?;
+            commands.run(&format!("nft add rule {table} forward {matches} {verdict}"))?;
         }
         for rule in more {
-            commands.run(&format!("nft add rule ip filter forward {rule}"))?;
+            commands.run(&format!("nft add rule {table} forward {rule}"))?;
         }
         Ok(missing)
     }
@@ -179,9 +205,10 @@ impl Firewall {
         }
         let looks = self.rules.iter().any(|rule| rule.matches.contains("ct state"));
         if self.is_stateful() && !looks {
-            commands.run("nft add table ip track")?;
-            commands.run("nft add chain ip track unused")?;
-            commands.run("nft add rule ip track unused ct state established")?;
+            let track = format!("{} track", self.nft());
+            commands.run(&format!("nft add table {track}"))?;
+            commands.run(&format!("nft add chain {track} unused"))?;
+            commands.run(&format!("nft add rule {track} unused ct state established"))?;
         }
         Ok(())
     }
@@ -193,6 +220,10 @@ impl Firewall {
             return Ok(());
         }
         let [to_clients, to_servers] = DEVICE_ENDS;
+        let (protocol, of) = match self.family {
+            Family::Ipv4 => ("ip", self.nft()),
+            Family::Ipv6 => ("ipv6", self.nft()),
+        };
         for (end, field) in [(to_clients, "dst"), (to_servers, "src")] {
             commands.run(&format!("tc qdisc add dev {end} root handle 1: htb"))?;
             for (i, queue) in self.queues.iter().enumerate() {
@@ -204,8 +235,8 @@ impl Firewall {
                 ))?;
                 let target = &queue.target;
                 commands.run(&format!(
-                    "tc filter add dev {end} parent 1: protocol ip prio 1 u32 match ip {field} \
-                     {target} flowid {class}"
+                    "tc filter add dev {end} parent 1: protocol {protocol} prio 1 u32 match {of} \
+                     {field} {target} flowid {class}"
                 ))?;
             }
         }
@@ -221,17 +252,24 @@ fn chain(commands: &mut Commands<'_>, name: &str, hook: &str) -> Result<(), Benc
 }
 
 /// A flow table over both ends; why there is none, if the kernel has none.
-fn flow_table(commands: &mut Commands<'_>) -> Result<Option<String>, BenchError> {
+fn flow_table(commands: &mut Commands<'_>, table: &str) -> Result<Option<String>, BenchError> {
     let [a, b] = DEVICE_ENDS;
     let words = format!("{{ hook ingress priority 0 ; devices = {{ {a}, {b} }} ; }}");
-    match commands.run(&format!("nft add flowtable ip filter fast {words}")) {
+    match commands.run(&format!("nft add flowtable {table} fast {words}")) {
         Ok(()) => Ok(None),
         Err(BenchError::Command(_, said)) => Ok(Some(said)),
         Err(error) => Err(error),
     }
 }
 
-fn rule(words: &Words) -> Option<Rule> {
+fn nft(family: Family) -> &'static str {
+    match family {
+        Family::Ipv4 => "ip",
+        Family::Ipv6 => "ip6",
+    }
+}
+
+fn rule(words: &Words, family: Family) -> Option<Rule> {
     let action = match of(words, "action")? {
         "accept" => Action::Accept,
         "drop" => Action::Drop,
@@ -239,7 +277,7 @@ fn rule(words: &Words) -> Option<Rule> {
         _ => return None,
     };
     let is_forward = of(words, "chain") == Some("forward");
-    Some(Rule { matches: matches(words).filter(|_| is_forward)?, action })
+    Some(Rule { matches: matches(words, family).filter(|_| is_forward)?, action })
 }
 
 /// The value of this name.
@@ -248,15 +286,15 @@ fn of<'a>(words: &'a Words, name: &str) -> Option<&'a str> {
 }
 
 /// Matchers, as nft says them; a protocol is said with the port, and a bridge's with the address.
-fn matches(words: &Words) -> Option<String> {
-    let protocol = of(words, "protocol");
+fn matches(words: &Words, family: Family) -> Option<String> {
+    let (ip, protocol) = (nft(family), of(words, "protocol"));
     let has_port = of(words, "src-port").or(of(words, "dst-port")).is_some();
     let mut said = vec![];
     for (name, value) in words {
         said.push(match (*name, value.as_str()) {
             ("chain" | "action", _) => continue,
-            ("src-address", address) => format!("ip saddr {address}"),
-            ("dst-address", address) => format!("ip daddr {address}"),
+            ("src-address", address) => format!("{ip} saddr {address}"),
+            ("dst-address", address) => format!("{ip} daddr {address}"),
             ("in-interface", interface) => format!("iifname {}", end(interface)?),
             ("out-interface", interface) => format!("oifname {}", end(interface)?),
             ("protocol", "udp" | "tcp") if has_port => continue,
@@ -279,12 +317,13 @@ fn matches(words: &Words) -> Option<String> {
     Some(said.join(" "))
 }
 
-fn queue(words: &Words) -> Option<Queue> {
+fn queue(words: &Words, family: Family) -> Option<Queue> {
     let known = ["name", "target", "max-limit"];
     let is_known = words.iter().all(|(name, _)| known.contains(name));
     let bits = |limit: &str| limit.strip_suffix('G').map(|number| format!("{number}gbit"));
     let (up, down) = of(words, "max-limit").filter(|_| is_known)?.split_once('/')?;
-    let target = of(words, "target")?.to_string();
+    let is_ipv6 = family == Family::Ipv6;
+    let target = of(words, "target").filter(|target| target.contains(':') == is_ipv6)?.to_string();
     Some(Queue { target, upload: bits(up)?, download: bits(down)? })
 }
 
@@ -312,7 +351,8 @@ mod tests {
     fn rows_of_the_table() {
         for row in ALL {
             let name = format!("{} {}", row.mode, row.name);
-            let firewall = Firewall::read(row.script, SET_UP_OTHERWISE);
+            let but = [SET_UP_OTHERWISE, &["/ipv6 address"]].concat();
+            let firewall = Firewall::read(row.script, &but);
             let firewall = firewall.unwrap_or_else(|why| panic!("{name}: {why}"));
             let drops = |rules: &[Rule]| rules.iter().filter(|r| r.action == Action::Drop).count();
             let expected = match (name.as_str(), row.name) {
@@ -324,10 +364,13 @@ mod tests {
             let there = (drops(&firewall.rules), drops(&firewall.bridge), firewall.queues.len());
             assert_eq!(there, expected, "{name}");
             let masquerade: &[&str] = match row.name {
-                "fasttrack" => &["oifname d1 udp sport 10000-10199 masquerade"],
+                "fasttrack" if row.family == Family::Ipv4 => {
+                    &["oifname d1 udp sport 10000-10199 masquerade"]
+                }
                 _ => &[],
             };
             assert_eq!(firewall.masquerade, masquerade);
+            assert_eq!(firewall.family, row.family);
             let stateful = ["25-filter-rules", "fasttrack", "conntrack"].contains(&row.name);
             assert_eq!(firewall.is_stateful(), stateful && row.mode == measure::Mode::Routing);
         }
@@ -376,6 +419,13 @@ mod tests {
         ] {
             assert_eq!(one(words).unwrap(), expected);
         }
+        let script = "/ipv6 firewall filter\nadd chain=forward src-address=2001:db8::1 action=drop\n\
+                      add chain=forward connection-state=established action=fasttrack-connection\n\
+                      /queue simple\nadd name=a target=2001:2::1/128 max-limit=1G/1G\n";
+        let firewall = Firewall::read(script, &[]).unwrap();
+        let expected = ["ip6 saddr 2001:db8::1/128 Drop", "ct state established Fast"];
+        assert_eq!(said(&firewall.rules), expected);
+        assert_eq!((firewall.family, firewall.queues.len()), (Family::Ipv6, 1));
         for words in [
             "src-address=192.0.2.1",
             "action=reject",
@@ -401,6 +451,9 @@ mod tests {
             "/ip route\nadd dst-address=198.20.0.0/16 gateway=198.19.1.9",
             "/interface bridge\nadd name=bridge1",
             "/ip address\nset 0 disabled=yes",
+            "/ipv6 address\nadd address=2001:2::1/64 interface=ether1",
+            "/queue simple\nadd name=a target=2001:2::1/128 max-limit=1G/1G",
+            "/ipv6 firewall raw\nadd chain=prerouting action=drop",
         ] {
             let error = Firewall::read(script, &["/ip address"]).unwrap_err();
             assert!(

@@ -11,8 +11,8 @@
 //! classes at both ends, found by `u32` filters one after the other. FastTrack becomes a flow table,
 //! where the kernel has any.
 //!
-//! The tester's hosts are permanent neighbours, so that no ARP comes between. Never writes outside
-//! its namespace.
+//! The tester's hosts are permanent neighbours, so that no ARP and no neighbour discovery comes between. Never
+//! writes outside its namespace.
 //! Missing: **hashed u32 filters**, **sets and maps in nft** (a kernel's rules can be written to be
 //! faster than a list; so can ours).
 
@@ -25,10 +25,9 @@ use super::wired::Wired;
 use crate::configuration::{Configuration, Traffic};
 use crate::routes::Table;
 use crate::traffic::{HOSTS, host, router_address, tester_mac};
-use measure::Mode;
+use measure::{Family, Mode};
 use port::linux::Namespace;
-use std::fmt::Write as _;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// What it is called in results.
@@ -41,6 +40,7 @@ pub(crate) const SET_UP_OTHERWISE: &[&str] =
 /// The kernel, set up.
 pub struct Kernel {
     rig: Arc<Rig>,
+    family: Family,
 }
 
 /// Makes the kernel of a rig do a row; returns the commands that did.
@@ -53,7 +53,8 @@ pub fn set_up(
     table: Option<&Table>,
 ) -> Result<(Kernel, Vec<String>), Cannot> {
     let mut commands = Commands::new(&rig.device);
-    let firewall = Firewall::read(row.script, SET_UP_OTHERWISE)
+    let but = [SET_UP_OTHERWISE, &["/ipv6 address"]].concat();
+    let firewall = Firewall::read(row.script, &but)
         .map_err(|what| Cannot::Omitted(format!("{}: the kernel cannot {what}", row.file)))?;
     if firewall.needs_nft() && !is_there("nft") {
         return Err(Cannot::Omitted("nft is not installed (package nftables)".to_string()));
@@ -64,8 +65,9 @@ pub fn set_up(
             firewall.bridge_filter(&mut commands)?;
         }
         Mode::Routing => {
-            route(&mut commands, [0, 1].map(|port| (router_address(port), 24)))?;
-            neighbours(&mut commands)?;
+            let length = if row.family == Family::Ipv6 { 64 } else { 24 };
+            route(&mut commands, [0, 1].map(|port| (router_address(row.family, port), length)))?;
+            neighbours(&mut commands, row.family)?;
             if let Some(said) = firewall.filter(&mut commands, &[])? {
                 let why = format!("this kernel has no flow tables (nft: {said})");
                 return Err(Cannot::Omitted(why));
@@ -73,11 +75,11 @@ pub fn set_up(
             firewall.connections(&mut commands)?;
             firewall.classes(&mut commands)?;
             if let (Traffic::Table, Some(table)) = (row.traffic, table) {
-                routes(&mut commands, table)?;
+                routes(&mut commands, row.family, table)?;
             }
         }
     }
-    Ok((Kernel { rig: rig.clone() }, commands.ran))
+    Ok((Kernel { rig: rig.clone(), family: row.family }, commands.ran))
 }
 
 /// Makes it a bridge of these ends.
@@ -89,22 +91,38 @@ pub(crate) fn bridge(commands: &mut Commands<'_>, ends: &[&str]) -> Result<(), B
     commands.run("ip link set br0 up")
 }
 
-/// Makes it a router with these addresses and their networks' lengths.
-pub(crate) fn route(commands: &mut Commands<'_>, own: [(u32, u8); 2]) -> Result<(), BenchError> {
-    commands.run("sysctl -qw net.ipv4.ip_forward=1")?;
-    commands.run("sysctl -qw net.ipv4.conf.all.rp_filter=0")?;
+/// Makes it a router with these addresses, of one family, and their networks' lengths. The rig has IPv6
+/// switched off; of addresses nobody is asked whether he has them, too. By those of the links the kernel
+/// asks for neighbours.
+pub(crate) fn route(commands: &mut Commands<'_>, own: [(IpAddr, u8); 2]) -> Result<(), BenchError> {
+    let (whole, each, flags): (&[&str], &[&str], _) = match own[0].0 {
+        IpAddr::V4(_) => (
+            &["ipv4.ip_forward=1", "ipv4.conf.all.rp_filter=0"],
+            &["ipv4.conf.END.rp_filter=0"],
+            "",
+        ),
+        IpAddr::V6(_) => (
+            &["ipv6.conf.all.forwarding=1"],
+            &["ipv6.conf.END.accept_dad=0", "ipv6.conf.END.disable_ipv6=0"],
+            " nodad",
+        ),
+    };
+    for setting in whole {
+        commands.run(&format!("sysctl -qw net.{setting}"))?;
+    }
     for (end, (address, length)) in DEVICE_ENDS.iter().zip(own) {
-        commands.run(&format!("sysctl -qw net.ipv4.conf.{end}.rp_filter=0"))?;
-        let address = Ipv4Addr::from(address);
-        commands.run(&format!("ip address add {address}/{length} dev {end}"))?;
+        for setting in each {
+            commands.run(&format!("sysctl -qw net.{}", setting.replace("END", end)))?;
+        }
+        commands.run(&format!("ip address add {address}/{length} dev {end}{flags}"))?;
     }
     Ok(())
 }
 
-fn neighbours(commands: &mut Commands<'_>) -> Result<(), BenchError> {
+fn neighbours(commands: &mut Commands<'_>, family: Family) -> Result<(), BenchError> {
     for (port, end) in DEVICE_ENDS.iter().enumerate() {
         for n in 0..HOSTS {
-            let (address, mac) = (Ipv4Addr::from(host(port, n)), tester_mac(port));
+            let (address, mac) = (host(family, port, n), tester_mac(port));
             let words = format!("{address} lladdr {mac} dev {end} nud permanent");
             commands.run(&format!("ip neighbour replace {words}"))?;
         }
@@ -112,14 +130,12 @@ fn neighbours(commands: &mut Commands<'_>) -> Result<(), BenchError> {
     Ok(())
 }
 
-fn routes(commands: &mut Commands<'_>, table: &Table) -> Result<(), BenchError> {
-    let mut batch = String::new();
-    for (prefix, port, via) in table.routes() {
-        let (via, end) = (Ipv4Addr::from(via), DEVICE_ENDS[port]);
-        let _ = writeln!(batch, "route add {prefix} via {via} dev {end}");
-    }
+fn routes(commands: &mut Commands<'_>, family: Family, table: &Table) -> Result<(), BenchError> {
+    let batch = table.said(family, |prefix, port, via| {
+        format!("route add {prefix} via {via} dev {}\n", DEVICE_ENDS[port])
+    });
     let file = std::env::temp_dir().join(format!("wirespeed-routes-{}", std::process::id()));
-    let said = format!("ip -batch FILE, its {} routes: {}", table.prefixes.len(), table.source);
+    let said = format!("ip -batch FILE, its {} routes: {}", table.len(family), table.source);
     let failed = |error: std::io::Error| BenchError::Command(said.clone(), error.to_string());
     std::fs::write(&file, batch).map_err(failed)?;
     // A list from elsewhere may have what the kernel refuses (multicast, say): the others are in.
@@ -145,12 +161,12 @@ impl Wired for Kernel {
     }
 
     fn witness(&mut self) -> Vec<String> {
-        witness(&self.rig.device)
+        witness(&self.rig.device, self.family)
     }
 }
 
 /// What the kernel says it did: connections it tracks, rules it has, packets its classes passed.
-pub fn witness(namespace: &Namespace) -> Vec<String> {
+pub fn witness(namespace: &Namespace, family: Family) -> Vec<String> {
     let mut witness = Vec::new();
     let rules = ask(namespace, "nft list ruleset").unwrap_or_default();
     let is_rule = |line: &&str| line.ends_with(" drop");
@@ -167,8 +183,12 @@ pub fn witness(namespace: &Namespace) -> Vec<String> {
             witness.push(format!("tc, {end}: {classes} classes passed {packets} packets"));
         }
     }
-    let routes = ask(namespace, "ip route show table main").map_or(0, |text| text.lines().count());
-    witness.push(format!("ip: {routes} routes"));
+    let ip = match family {
+        Family::Ipv4 => "ip -4",
+        Family::Ipv6 => "ip -6",
+    };
+    let routes = ask(namespace, &format!("{ip} route show table main"));
+    witness.push(format!("{ip}: {} routes", routes.map_or(0, |text| text.lines().count())));
     witness
 }
 

@@ -13,10 +13,12 @@ use super::wired::Limits;
 use super::{BenchError, Progress, is_repeated, share};
 use crate::device::{self, fast_path_packets};
 use crate::jumbo;
+use crate::net::Net;
 use crate::one_core;
 use crate::placement::{self, Pair};
 use crate::tester::Tester;
 use crate::two_cores::{Bench, Patch, Ran, Routed};
+use measure::Family;
 use measure::result::{Setup, kind};
 use measure::suite_result::TrialRecord;
 use measure::trial::Conditions;
@@ -44,23 +46,28 @@ impl Memory {
         let device = device::Device::with_slots(2, jumbo::slots(longest));
         let (mut device, wires) = device.map_err(BenchError::Slab)?;
         let Ok(wires) = <[_; 2]>::try_from(wires) else { unreachable!("two ports, two wires") };
-        let tester = Tester::new(wires, device.slab());
+        let mut tester = Tester::new(wires, device.slab());
+        tester.net = Net::of(job.configuration.family);
         device.load(file, job.configuration.script).map_err(BenchError::Load)?;
         device.load(file, &jumbo::command(longest)).map_err(BenchError::Load)?;
         let mut memory = Memory { device, tester, pair: job.plan.pair, remark: None };
         if let Some(table) = job.table {
-            let device = &mut memory.device;
+            let (device, family) = (&mut memory.device, job.configuration.family);
             let start = device.clock.now();
-            device.feed(table).map_err(BenchError::Routes)?;
+            device.feed(family, table).map_err(BenchError::Routes)?;
             let took = device.clock.now().since(start).as_secs_f64();
-            let (n, fib) = (table.prefixes.len(), device.router.routes().fib());
+            let (n, fib) = (table.len(family), device.router.routes().fib());
             let bytes = [fib.bytes(), fib.bytes_with_routes()].map(|b| b as f64 / n.max(1) as f64);
             let [lookups, all] = bytes;
-            memory.remark = Some(format!(
-                "{n} routes ({}) loaded in {took:.2} s; {lookups:.1} bytes a route to look up, \
-                 {all:.1} with what changing them needs",
-                table.source,
-            ));
+            let loaded = format!("{n} routes ({}) loaded in {took:.2} s", table.source);
+            memory.remark = Some(match family {
+                Family::Ipv4 => format!(
+                    "{loaded}, {lookups:.1} bytes a route to look up, {all:.1} with what changing \
+                     them needs"
+                ),
+                // The table of IPv6 does not tell its size.
+                Family::Ipv6 => loaded,
+            });
         }
         Ok(memory)
     }

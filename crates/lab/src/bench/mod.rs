@@ -1,7 +1,8 @@
 //! All cells of the performance table, of any device.
 //!
 //! ```text
-//! for each configuration: the devices, set up (by turns all of them, else one after the other)
+//! for each configuration: the devices, set up (by turns all of them, in both families, else one after
+//!                         the other)
 //!    for each frame size: introduce, warm up ─► highest load ─► search ─► Row
 //!
 //!  memory     the built-in router between memory wires
@@ -53,15 +54,16 @@ mod criterion;
 use crate::configuration::{Configuration, Traffic};
 use crate::device::LoadError;
 use crate::placement::Pair;
-use crate::routes::Table;
+use crate::routes::{self, Table};
 use crate::tester::Unfit;
 pub use ends::Generator;
 use external::External;
 pub use kept::Kept;
 use measure::mlrsearch::Goal;
 use measure::result::Setup;
+use measure::template::shortest;
 use measure::trial::Outcome;
-use measure::{Row, Trial};
+use measure::{Family, Mode, Row, Trial};
 use port::linux::Unavailable;
 use port::slab::SlabError;
 use router::ip::route::TooManyTargets;
@@ -133,7 +135,7 @@ pub struct Plan {
     pub duration: Duration,
     /// Where random choices start from.
     pub seed: u64,
-    /// The full table; a made-up one if there is none.
+    /// The full table; made-up ones if there is none.
     pub table: Option<Table>,
     /// How many turns the devices take to be compared; none to measure each by itself.
     pub turns: Option<u32>,
@@ -149,6 +151,40 @@ impl Plan {
     /// The longest frames of it.
     pub fn longest(&self) -> FrameLen {
         self.sizes.iter().copied().max().unwrap_or(FrameLen::MAX)
+    }
+
+    /// The frame sizes of a row. The shortest frames are too short for IPv6: it begins with the shortest
+    /// that it has, and IPv4 has that length, too, where both are asked for.
+    pub fn sizes_of(&self, row: &Configuration) -> Vec<FrameLen> {
+        let least = shortest(Family::Ipv6);
+        let of_ipv6 = self.sizes.iter().map(|size| (*size).max(least));
+        let is_ipv6 = |row: &Configuration| row.family == Family::Ipv6;
+        let mut sizes: Vec<FrameLen> = match (row.mode, row.family) {
+            (_, Family::Ipv6) => of_ipv6.collect(),
+            (Mode::Routing, _) if self.configurations.iter().any(|other| is_ipv6(other)) => {
+                self.sizes.iter().copied().chain(of_ipv6).collect()
+            }
+            _ => self.sizes.clone(),
+        };
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// How many cells there are, of all devices.
+    pub fn cells(&self) -> usize {
+        let each = self.configurations.iter().map(|row| self.sizes_of(row).len());
+        self.devices.len() * each.sum::<usize>()
+    }
+
+    /// What is to be said of a row's frame size, if nobody asked for it.
+    fn said_of_size(&self, row: &Configuration, frame: FrameLen) -> Option<String> {
+        if row.family != Family::Ipv6 || self.sizes.contains(&frame) {
+            return None;
+        }
+        let shorter = self.sizes.iter().filter(|size| **size < frame);
+        let shorter: Vec<String> = shorter.map(|size| size.l2().to_string()).collect();
+        Some(format!("in place of {} byte: no IPv6 test frame is shorter", shorter.join(", ")))
     }
 
     /// How long a trial of a search, or of a self-test, takes.
@@ -227,21 +263,29 @@ pub fn run(
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
     let environment = &kept.so_far().environment;
-    let mut made_up = None;
     let mut limits = wired::Limits::default();
-    for &configuration in &plan.configurations {
-        let table = match (configuration.traffic, &plan.table) {
-            (Traffic::Table, Some(table)) => Some(table),
-            (Traffic::Table, None) => {
-                let make = || Table::synthetic(crate::routes::SYNTHETIC, plan.seed);
-                Some(&*made_up.get_or_insert_with(make))
-            }
-            _ => None,
+    let by_turns = plan.turns.is_some();
+    // By turns, both families of a row together.
+    let together =
+        |a: &&Configuration, b: &&Configuration| by_turns && (a.mode, a.name) == (b.mode, b.name);
+    for rows in plan.configurations.chunk_by(together) {
+        let made_up = |row: &&Configuration| {
+            let (family, of_table) = (row.family, row.traffic == Traffic::Table);
+            let make = || Table::synthetic(family, routes::synthetic(family), plan.seed);
+            (of_table && plan.table.is_none()).then(make)
         };
-        let job = device::Job { plan, configuration, table, environment };
-        let each = if plan.turns.is_some() { plan.devices.len() } else { 1 };
+        let made_up: Vec<Option<Table>> = rows.iter().map(made_up).collect();
+        let job = |(row, made_up)| {
+            let configuration: &'static Configuration = row;
+            let of_table = configuration.traffic == Traffic::Table;
+            let table = plan.table.as_ref().filter(|_| of_table);
+            let table = table.or(Option::as_ref(made_up));
+            device::Job { plan, configuration, table, environment }
+        };
+        let jobs: Vec<device::Job<'_>> = rows.iter().copied().zip(&made_up).map(job).collect();
+        let each = if by_turns { plan.devices.len() } else { 1 };
         for devices in plan.devices.chunks(each.max(1)) {
-            run::measure(devices, &job, &mut limits, kept, &mut progress)?;
+            run::measure(devices, &jobs, &mut limits, kept, &mut progress)?;
         }
     }
     Ok(())

@@ -87,7 +87,7 @@ pub fn set_up(
     let longer = jumbo::command(rig.longest());
     device.load(row.file, &longer).map_err(BenchError::Load)?;
     if let Some(table) = table {
-        device.feed(table).map_err(BenchError::Routes)?;
+        device.feed(row.family, table).map_err(BenchError::Routes)?;
     }
     let script = row.script.lines().chain(longer.lines());
     let script = script.filter(|line| !line.starts_with('#') && !line.is_empty());

@@ -11,16 +11,17 @@
 
 use super::BenchError;
 use super::commands::ask;
-use super::veth::{Rig, TESTER_ENDS};
+use super::veth::Rig;
 use super::wired::Wired;
+use crate::configuration::Configuration;
 use crate::machine;
+use crate::net::after;
 use crate::placement::Pair;
 use crate::traffic::router_address;
 use crate::two_cores::NICE;
-use measure::Mode;
 use measure::result::Ping;
+use measure::{Family, Mode};
 use port::affinity;
-use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 
 /// How many.
@@ -34,22 +35,31 @@ pub fn through(
     rig: &Rig,
     pair: Option<Pair>,
     device: &mut dyn Wired,
-    mode: Mode,
+    row: &Configuration,
 ) -> Result<Ping, BenchError> {
-    let gateways = [0, 1].map(router_address);
-    let hosts = match mode {
-        Mode::Routing => gateways.map(|gateway| gateway + 1),
+    let gateways = [0, 1].map(|port| router_address(row.family, port));
+    let hosts = match row.mode {
+        Mode::Routing => gateways.map(|gateway| after(gateway, 1)),
         // One network, no gateway.
-        Mode::Bridging => [gateways[0] + 1, gateways[0] + 2],
+        Mode::Bridging => [1, 2].map(|n| after(gateways[0], n)),
+    };
+    let (length, flags) = match row.family {
+        Family::Ipv4 => (24, ""),
+        Family::Ipv6 => (64, " nodad"),
     };
     for (i, (namespace, end)) in rig.tester_ends().into_iter().enumerate() {
-        ask(namespace, &format!("ip address add {}/24 dev {end}", Ipv4Addr::from(hosts[i])))?;
-        if mode == Mode::Routing {
-            let gateway = Ipv4Addr::from(gateways[i]);
-            ask(namespace, &format!("ip route add default via {gateway}"))?;
+        if row.family == Family::Ipv6 {
+            // Without an address of the link; and nobody asks for routers.
+            for setting in ["addr_gen_mode=1", "accept_ra=0", "disable_ipv6=0"] {
+                ask(namespace, &format!("sysctl -qw net.ipv6.conf.{end}.{setting}"))?;
+            }
+        }
+        ask(namespace, &format!("ip address add {}/{length} dev {end}{flags}", hosts[i]))?;
+        if row.mode == Mode::Routing {
+            ask(namespace, &format!("ip route add default via {}", gateways[i]))?;
         }
     }
-    let mut words = format!("ping -n -A -c {PINGS} -w 3 {}", Ipv4Addr::from(hosts[1]));
+    let mut words = format!("ping -n -A -c {PINGS} -w 3 {}", hosts[1]);
     if let Some(pair) = pair {
         words = format!("taskset -c {} {words}", pair.tester);
     }
@@ -61,9 +71,10 @@ pub fn through(
         rig.tester_ends()[0].0.spawn(command).map_err(|error| failed(error.to_string()))?;
     work(device, pair, &mut child);
     let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
-    for (namespace, _) in rig.tester_ends() {
-        for end in TESTER_ENDS {
-            let _ = ask(namespace, &format!("ip address flush dev {end}"));
+    for (namespace, end) in rig.tester_ends() {
+        let _ = ask(namespace, &format!("ip address flush dev {end}"));
+        if row.family == Family::Ipv6 {
+            let _ = ask(namespace, &format!("sysctl -qw net.ipv6.conf.{end}.disable_ipv6=1"));
         }
     }
     Ok(read(&String::from_utf8_lossy(&output.stdout)))

@@ -10,8 +10,8 @@
 use super::Kind;
 use crate::configuration;
 use crate::plans;
-use measure::Mode;
 use measure::template::FRAME_LENGTHS;
+use measure::{Family, Mode};
 use serde::Deserialize;
 use std::time::Duration;
 use wire::FrameLen;
@@ -58,6 +58,7 @@ struct Compare {
 struct Part {
     frame_sizes: Option<Vec<u32>>,
     modes: Option<Vec<Mode>>,
+    families: Option<Vec<Family>>,
     configurations: Option<Vec<String>>,
     duration: Option<String>,
     turns: Option<u32>,
@@ -70,6 +71,7 @@ impl Part {
         Part {
             frame_sizes: other.frame_sizes.or(self.frame_sizes),
             modes: other.modes.or(self.modes),
+            families: other.families.or(self.families),
             configurations: other.configurations.or(self.configurations),
             duration: other.duration.or(self.duration),
             turns: other.turns.or(self.turns),
@@ -88,6 +90,8 @@ pub struct Asked {
     pub sizes: Vec<FrameLen>,
     /// Modes.
     pub modes: Vec<Mode>,
+    /// Families of routing.
+    pub families: Vec<Family>,
     /// Names of configurations.
     pub configurations: Vec<&'static str>,
     /// Of each trial at the highest load.
@@ -126,6 +130,7 @@ pub fn read(text: &str, quick: bool, by_turns: bool) -> Result<Asked, String> {
         place,
         sizes: sizes.into_iter().map(size).collect::<Result<_, _>>()?,
         modes: part.modes.ok_or_else(|| lacks("modes"))?,
+        families: part.families.unwrap_or_else(|| vec![Family::default()]),
         configurations: configurations.iter().map(name).collect::<Result<_, _>>()?,
         duration: time(&part.duration.ok_or_else(|| lacks("a duration"))?)?,
         turns: part.turns.unwrap_or(1),
@@ -166,6 +171,7 @@ mod tests {
             assert_eq!(is, (n, ms, turns), "{quick} {by_turns}");
             assert_eq!(asked.configurations.contains(&"bgp-table"), !(quick && by_turns));
             assert_eq!((asked.devices, asked.place), (vec![Kind::Memory], Place::Any));
+            assert_eq!(asked.families, [Family::Ipv4]);
         }
         assert_eq!(read(BUILT_IN, false, false).unwrap().configurations, configuration::names());
     }
@@ -176,6 +182,7 @@ mod tests {
             ("\"wirespeed\"]", "\"bsd\"]", "the devices are: wirespeed, linux"),
             ("[64, 512", "[20, 512", "frames of 20 bytes: 64 to"),
             ("\"1s\"", "\"1h\"", "a time has a unit"),
+            ("\"ipv4\"", "\"ipx\"", "unknown variant `ipx`, expected `ipv4` or `ipv6`"),
             ("\"fasttrack\"", "\"nat\"", "\"nat\": the configurations are none"),
             ("place =", "plaice =", "place"),
             ("turns = 9", "turn = 9", "turn"),

@@ -18,61 +18,75 @@ use measure::result::{Compared, Setup, kind};
 use measure::suite_result::TrialRecord;
 use measure::trial::Outcome;
 use measure::{Comparison, Measured, Row, Trial};
+use std::collections::BTreeSet;
+use std::ptr;
 use wire::{FrameLen, PacketRate};
 
-/// Measures one configuration of these devices, which take turns if there are several.
+/// Measures one configuration of these devices, which take turns if there are several; so do its families.
 ///
 /// # Errors
 /// [`BenchError`].
 pub(super) fn measure(
     kinds: &[Kind],
-    job: &Job<'_>,
+    jobs: &[Job<'_>],
     limits: &mut Limits,
     kept: &Kept,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
     let mut devices = Vec::new();
-    for kind in kinds {
-        match set_up(kind, job) {
-            Ok(device) => devices.push(device),
-            Err(Cannot::Failed(error)) => return Err(error),
-            Err(Cannot::Omitted(reason)) => {
-                let omitted = Some(reason);
-                let setup = Setup { omitted, ..no_setup(kind.name(), job.configuration) };
-                progress(Progress::Omitted(&setup));
-                kept.setup(setup);
+    for job in jobs {
+        for (n, kind) in kinds.iter().enumerate() {
+            match set_up(kind, job) {
+                Ok(device) => devices.push((job, n, device)),
+                Err(Cannot::Failed(error)) => return Err(error),
+                Err(Cannot::Omitted(reason)) => {
+                    let omitted = Some(reason);
+                    let setup = Setup { omitted, ..no_setup(kind.name(), job.configuration) };
+                    progress(Progress::Omitted(&setup));
+                    kept.setup(setup);
+                }
             }
         }
     }
-    for &frame in &job.plan.sizes {
+    let sizes_of = |job: &Job<'_>| job.plan.sizes_of(job.configuration);
+    let sizes: BTreeSet<FrameLen> = jobs.iter().flat_map(sizes_of).collect();
+    for frame in sizes {
         let mut cells = Vec::new();
-        for (n, device) in devices.iter_mut().enumerate() {
+        let of_size = devices.iter_mut().filter(|(job, ..)| sizes_of(job).contains(&frame));
+        for (job, n, device) in of_size {
+            let (job, n) = (*job, *n);
             progress(Progress::Begin(device.name(), job.configuration, frame));
             if let Some(alone) = device.ready(job, frame, limits, progress)? {
                 let (turns, trials) = (Vec::new(), alone.trials.clone());
-                cells.push(Cell { n, device: device.as_mut(), alone, turns, trials });
+                cells.push(Cell { job, n, device: device.as_mut(), alone, turns, trials });
             }
         }
-        for turn in 0..job.plan.turns.unwrap_or(1).max(1) {
+        let turns = jobs.iter().filter_map(|job| job.plan.turns).max();
+        for turn in 0..turns.unwrap_or(1).max(1) {
             let mut order: Vec<&mut Cell<'_>> = cells.iter_mut().collect();
             if turn % 2 == 1 {
                 order.reverse();
             }
-            order.into_iter().try_for_each(|cell| cell.highest(job))?;
+            order.into_iter().try_for_each(Cell::highest)?;
         }
-        compared(job, frame, &cells).into_iter().for_each(|compared| kept.compared(compared));
+        let of_one_job = cells.chunk_by(|a, b| ptr::eq(a.job, b.job));
+        for compared in of_one_job.flat_map(|cells| compared(frame, cells)) {
+            kept.compared(compared);
+        }
         for cell in cells {
-            let row = cell.row(job, frame)?;
+            let row = cell.row(frame)?;
             kept.row(row.clone());
             progress(Progress::Done(&row));
         }
     }
-    devices.into_iter().filter_map(Device::finish).for_each(|setup| kept.setup(setup));
+    let setups = devices.into_iter().filter_map(|(_, _, device)| device.finish());
+    setups.for_each(|setup| kept.setup(setup));
     Ok(())
 }
 
 /// A device with frames of one size.
 struct Cell<'a> {
+    job: &'a Job<'a>,
     /// Its place among the devices.
     n: usize,
     device: &'a mut dyn Device,
@@ -86,10 +100,10 @@ struct Cell<'a> {
 impl Cell<'_> {
     /// A trial at the highest load the tester can offer: once more, a few times at most, if it says
     /// nothing.
-    fn highest(&mut self, job: &Job<'_>) -> Result<(), BenchError> {
+    fn highest(&mut self) -> Result<(), BenchError> {
         let mut repeats = 0;
         loop {
-            let turn = self.device.trial(None, job.plan.duration)?;
+            let turn = self.device.trial(None, self.job.plan.duration)?;
             self.trials.push(turn.ran.record(kind::HIGHEST, None));
             if !is_repeated(&turn.ran.trial, repeats) {
                 self.turns.push(turn);
@@ -111,9 +125,9 @@ impl Cell<'_> {
         self.turns.swap_remove((n - 1) / 2)
     }
 
-    fn row(mut self, job: &Job<'_>, frame: FrameLen) -> Result<Row, BenchError> {
+    fn row(mut self, frame: FrameLen) -> Result<Row, BenchError> {
         let turn = self.middle();
-        let Cell { device, alone, mut trials, .. } = self;
+        let Cell { job, device, alone, mut trials, .. } = self;
         let (highest, rate) = (turn.ran.trial, rate(&turn));
         // A search begins at the rate at the highest load: of a machine that is busy there is none.
         let searched = job.plan.turns.is_none() && device.takes_loads() && !is_disturbed(&highest);
@@ -129,6 +143,7 @@ impl Cell<'_> {
         let mut row = Measured {
             device: device.name().to_string(),
             mode: job.configuration.mode,
+            family: job.configuration.family,
             configuration: job.configuration.name.to_string(),
             frame,
             cores: if job.plan.pair.is_some() { 2 } else { 1 },
@@ -144,7 +159,9 @@ impl Cell<'_> {
             environment: job.environment.clone(),
         }
         .row();
-        let remarks: Vec<String> = row.remark.take().into_iter().chain(device.remark()).collect();
+        let of_size = job.plan.said_of_size(job.configuration, frame);
+        let remarks = row.remark.take().into_iter().chain(of_size).chain(device.remark());
+        let remarks: Vec<String> = remarks.collect();
         row.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
         Ok(row)
     }
@@ -157,7 +174,7 @@ fn rate(turn: &Turn) -> PacketRate {
 
 /// Each device beside the first, where that has a part in it; what one cannot help is no verdict on the
 /// other.
-fn compared(job: &Job<'_>, frame: FrameLen, cells: &[Cell<'_>]) -> Vec<Compared> {
+fn compared(frame: FrameLen, cells: &[Cell<'_>]) -> Vec<Compared> {
     let Some((base, others)) = cells.split_first().filter(|(base, _)| base.n == 0) else {
         return vec![];
     };
@@ -166,8 +183,9 @@ fn compared(job: &Job<'_>, frame: FrameLen, cells: &[Cell<'_>]) -> Vec<Compared>
     }
     let fair = |cell: &&Cell<'_>| cell.device.unfair().is_none() && base.device.unfair().is_none();
     let compared = others.iter().filter(fair).map(|cell| Compared {
-        mode: job.configuration.mode,
-        configuration: job.configuration.name.to_string(),
+        mode: cell.job.configuration.mode,
+        family: cell.job.configuration.family,
+        configuration: cell.job.configuration.name.to_string(),
         frame_size: frame.l2(),
         base: base.device.name().to_string(),
         device: cell.device.name().to_string(),

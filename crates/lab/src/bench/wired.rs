@@ -21,9 +21,10 @@ use super::ping;
 use super::veth::Rig;
 use super::{BenchError, Kind, Plan, Progress, linux, ours, share, testpmd};
 use crate::clock::Clock;
-use crate::configuration::Traffic;
+use crate::configuration::{Configuration, Traffic};
 use crate::tester::Behind;
 use crate::two_cores::Dut;
+use measure::Family;
 use measure::result::{Medium, Setup, kind};
 use port::linux::xdp::{Options, XdpPort};
 use port::linux::{Namespace, Unavailable};
@@ -52,7 +53,7 @@ pub trait Wired: Send {
         0
     }
 
-    /// Where frames to be routed go, if it does not say so itself by ARP.
+    /// Where frames to be routed go, if it does not say so itself by ARP or neighbour discovery.
     fn macs(&self) -> Option<[MacAddr; 2]> {
         None
     }
@@ -160,9 +161,7 @@ impl WiredTestbed {
             None if !is_there("ping") => {
                 remarks.push("no pings: ping is not installed (package iputils-ping)".to_string());
             }
-            None => {
-                ping = Some(ping::through(&rig, plan.pair, device.as_mut(), configuration.mode)?)
-            }
+            None => ping = Some(ping::through(&rig, plan.pair, device.as_mut(), configuration)?),
             Some(why) => remarks.push(why.to_string()),
         }
         device.rest();
@@ -284,7 +283,7 @@ impl Behind for Side<'_> {
 /// What the tester can do by itself, found when it is asked for and kept.
 #[derive(Default)]
 pub struct Limits {
-    known: BTreeMap<(Traffic, FrameLen), Alone>,
+    known: BTreeMap<(Traffic, Family, FrameLen), Alone>,
 }
 
 impl Limits {
@@ -293,7 +292,8 @@ impl Limits {
     /// # Errors
     /// [`BenchError`].
     pub fn of(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<&Alone, BenchError> {
-        match self.known.entry((job.configuration.traffic, frame)) {
+        let Configuration { traffic, family, .. } = *job.configuration;
+        match self.known.entry((traffic, family, frame)) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => Ok(unknown.insert(alone(job, frame)?)),
         }

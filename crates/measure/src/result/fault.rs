@@ -28,7 +28,8 @@ impl Results {
     /// All that cannot be, each with its row's name.
     pub fn faults(&self) -> Vec<String> {
         let of_rows = self.rows.iter().flat_map(|row| {
-            let name = format!("{} {}", row.configuration, row.frame_size);
+            let family = if row.family.is_default() { "" } else { " IPv6" };
+            let name = format!("{}{family} {}", row.configuration, row.frame_size);
             row.faults().into_iter().map(move |fault| format!("{name}: {fault}"))
         });
         let of_pings = self.setups.iter().filter_map(|setup| {

@@ -9,6 +9,7 @@ fn measured(sent: u64, received: u64) -> Measured {
     Measured {
         device: "router".into(),
         mode: Mode::Routing,
+        family: Family::Ipv4,
         configuration: "none".into(),
         frame: FrameLen::with_fcs(64),
         cores: 1,
@@ -293,8 +294,24 @@ fn tax() {
     assert_eq!(results.tax(&rules), Some(2.5));
     assert_eq!(results.tax(&Row { frame_size: 512, ..rules.clone() }), None);
     assert_eq!(results.tax(&Row { device: "linux".into(), ..rules.clone() }), None);
+    assert_eq!(results.tax(&Row { family: Family::Ipv6, ..rules.clone() }), None);
     results.rows[0].verdict = Verdict::Invalid;
     assert_eq!(results.tax(&rules), None);
+}
+
+#[test]
+fn families() {
+    let four = measured(1000, 1000).row();
+    let six = Measured { family: Family::Ipv6, ..measured(400, 400) }.row();
+    let mut results = Results::of(Environment::default(), vec![four.clone(), six.clone()]);
+    assert_eq!((results.by_ipv4(&four), results.by_ipv4(&six)), (None, Some(0.4)));
+    assert_eq!((four.mode_name().as_str(), six.mode_name().as_str()), ("Routing", "Routing IPv6"));
+    // IPv4 is not said: older files do not name it either.
+    let text = serde_json::to_string(&results).unwrap();
+    assert_eq!((text.matches("\"family\"").count(), text.matches("\"ipv6\"").count()), (1, 1));
+    assert_eq!(serde_json::from_str::<Results>(&text).unwrap(), results);
+    results.rows[0].verdict = Verdict::Invalid;
+    assert_eq!(results.by_ipv4(&six), None);
 }
 
 #[test]

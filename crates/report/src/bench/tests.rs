@@ -3,7 +3,7 @@
 use super::*;
 use measure::result::{Met, kind};
 use measure::suite_result::TrialRecord;
-use measure::{Conditions, Counts, Environment, Measured, Trial};
+use measure::{Conditions, Counts, Environment, Family, Measured, Mode, Trial};
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
 
@@ -25,6 +25,7 @@ fn measured(mode: Mode, configuration: &str, size: u32, kpps: f64) -> Measured {
     Measured {
         device: "CCR1072".into(),
         mode,
+        family: Family::Ipv4,
         configuration: configuration.into(),
         frame: FrameLen::with_fcs(size),
         cores: 72,
@@ -152,6 +153,53 @@ TILE-Gx72 @ 1.2GHz, RouterOS v6.31rc2, release build of 0123456789ab, 2016-05-19
     }
     assert!(!text.contains("w  wire"), "no such row\n{text}");
     assert!(text.lines().all(|line| line.trim_end() == line), "blanks at a line's end\n{text}");
+}
+
+/// A line of IPv6 beside the same of IPv4: its name, what of the other's rate it has, its shortest frame.
+#[test]
+fn families() {
+    let six = |configuration, size, kpps| Measured {
+        family: Family::Ipv6,
+        ..measured(Mode::Routing, configuration, size, kpps)
+    };
+    let rows = || {
+        [
+            measured(Mode::Bridging, "none", 64, 2000.0),
+            measured(Mode::Routing, "none", 64, 1000.0),
+            measured(Mode::Routing, "none", 84, 1000.0),
+            six("25-filter-rules", 84, 250.0),
+            six("none", 84, 500.0),
+        ]
+    };
+    let mut results = results(rows());
+    for row in results.rows.iter_mut().filter(|row| row.family == Family::Ipv6) {
+        row.remark = Some("in place of 64 byte".into());
+    }
+    let text = document(&results).text();
+    let expected = "\
+                                               64 byte                          84 byte
+Mode          Configuration            kpps  Mbps(L2)  tax  by IPv4     kpps  Mbps(L2)   tax  by IPv4
+Bridging      none (fast path)      2,000.0   1,024.0    -        -        -         -     -        -
+Routing       none (fast path)      1,000.0     512.0    -        -  1,000.0     672.0     -        -
+Routing IPv6  none (fast path)            -         -    -        -    500.0     336.0     -     0.50
+Routing IPv6  25 ipv6 filter rules        -         -    -        -    250.0     168.0  2.00        -
+
+Mbps(L2): 10^6 bit/s of frames with FCS
+tax: the rate of plain forwarding divided by this one
+by IPv4: the rate of IPv6 divided by that of IPv4, all else the same
+Routing IPv6, 84 byte: in place of 64 byte
+";
+    assert!(text.contains(expected), "{text}");
+    assert!(
+        document(&results).page().contains("Routing IPv6: forwarding rate at the highest load")
+    );
+    let csv = crate::export::bench(&results).csv();
+    let lines = csv.lines().map(|line| line.split(',').take(5).collect::<Vec<_>>().join(","));
+    let lines: Vec<String> = lines.collect();
+    assert_eq!(lines[0], "device,mode,family,configuration,frame_size_l2_with_fcs");
+    assert_eq!(lines[1], "CCR1072,bridging,,none,64");
+    assert_eq!(lines[2], "CCR1072,routing,ipv4,none,64");
+    assert_eq!(lines[5], "CCR1072,routing,ipv6,none,84");
 }
 
 /// On wires a device is never fed from memory, however many processors there were.

@@ -8,7 +8,7 @@
 //! A ratio without a verdict is printed as such: it may be chance. Rates are marked as in the devices' own
 //! tables: where the tester was the limit, the ratio is its own.
 
-use super::{label, mark};
+use super::{Line, mark};
 use crate::document::{Cell, Document, Table};
 use crate::number::thousands;
 use measure::compare::{SIGNIFICANT, median};
@@ -54,8 +54,8 @@ pub(super) fn comparisons(document: &mut Document, results: &Results) {
 fn left_out(compared: &Compared) -> Option<String> {
     let Comparison { left_out, base_pps, .. } = &compared.comparison;
     let turns = base_pps.len() as u32 + left_out;
-    let name = label(compared.mode, &compared.configuration);
-    let (mode, size) = (compared.mode, compared.frame_size);
+    let (line, size) = (Line::of_compared(compared), compared.frame_size);
+    let (mode, name) = (line.mode(), line.label());
     (*left_out > 0).then(|| {
         format!(
             "left out: {left_out} of {turns} turns of {mode}, {name}, {size} byte: a trial was invalid"
@@ -66,9 +66,10 @@ fn left_out(compared: &Compared) -> Option<String> {
 /// What kept the rates of both from being higher, as the devices' own tables mark it.
 fn limits(results: &Results, compared: &Compared) -> [&'static str; 2] {
     [&compared.base, &compared.device].map(|device| {
-        let cell = (compared.mode, &compared.configuration, compared.frame_size);
+        let line = Line::of_compared(compared);
         let is_it = |row: &&Row| {
-            &row.device == device && (row.mode, &row.configuration, row.frame_size) == cell
+            let cell = (&row.device, Line::of(row), row.frame_size);
+            cell == (device, line, compared.frame_size)
         };
         results.rows.iter().find(is_it).map_or(" ", mark)
     })
@@ -77,6 +78,7 @@ fn limits(results: &Results, compared: &Compared) -> [&'static str; 2] {
 fn line(results: &Results, compared: &Compared) -> [Cell; 9] {
     let comparison = &compared.comparison;
     let [base_mark, device_mark] = limits(results, compared);
+    let line = Line::of_compared(compared);
     let rate = |rates: &[f64], mark: &'static str| {
         let mut rates = rates.to_vec();
         rates.sort_by(f64::total_cmp);
@@ -84,8 +86,8 @@ fn line(results: &Results, compared: &Compared) -> [Cell; 9] {
     };
     let ratio = |ratio: Option<f64>| Cell::maybe(ratio.map(|ratio| format!("{ratio:.2}")));
     [
-        compared.mode.to_string().into(),
-        label(compared.mode, &compared.configuration).into(),
+        line.mode().into(),
+        line.label().into(),
         compared.frame_size.to_string().into(),
         rate(&comparison.base_pps, base_mark),
         rate(&comparison.device_pps, device_mark),
@@ -103,9 +105,10 @@ pub(super) fn pings(document: &mut Document, results: &Results) {
     for setup in &results.setups {
         let Some(ping) = setup.ping else { continue };
         let us = |ns: u64| format!("{} us", thousands(ns as f64 / 1e3));
+        let line = Line::of_setup(setup);
         table.row([
-            setup.mode.to_string(),
-            label(setup.mode, &setup.configuration),
+            line.mode(),
+            line.label(),
             setup.device.clone(),
             ping.sent.to_string(),
             ping.answered.to_string(),
@@ -122,12 +125,13 @@ pub(super) fn pings(document: &mut Document, results: &Results) {
 /// What devices could not do, and what is to be known of how they were set up.
 pub(super) fn remarks(document: &mut Document, results: &Results) {
     for setup in &results.setups {
-        let name = label(setup.mode, &setup.configuration);
+        let (device, line) = (&setup.device, Line::of_setup(setup));
+        let (mode, name) = (line.mode(), line.label());
         for remark in &setup.remarks {
-            document.note(format!("{}, {}, {name}: {remark}", setup.device, setup.mode));
+            document.note(format!("{device}, {mode}, {name}: {remark}"));
         }
         if let Some(reason) = &setup.omitted {
-            document.note(format!("{} has no row {}, {name}: {reason}", setup.device, setup.mode));
+            document.note(format!("{device} has no row {mode}, {name}: {reason}"));
         }
     }
 }
@@ -174,7 +178,7 @@ linux has no row Routing, fasttrack, 25 ip filter rules: this kernel has no flow
             crate::json::read::<Results>(include_str!("../../data/bench-2.json")).unwrap();
         results.setups[0].remarks = vec!["64 byte: it loses frames".to_string()];
         let (setup, printed) = (&results.setups[0], crate::bench::document(&results).text());
-        let name = label(setup.mode, &setup.configuration);
+        let name = Line::of_setup(setup).label();
         let expected =
             format!("\n{}, {}, {name}: 64 byte: it loses frames\n", setup.device, setup.mode);
         assert!(printed.contains(&expected), "{printed}");

@@ -19,12 +19,18 @@ pub(super) fn doubts(results: &Results) -> Vec<String> {
 }
 
 fn doubts_of(results: &Results, row: &Row) -> Vec<String> {
-    let name =
-        format!("{}, {}, {}, {} byte", row.device, row.mode, row.configuration, row.frame_size);
+    let name = format!(
+        "{}, {}, {}, {} byte",
+        row.device,
+        row.mode_name(),
+        row.configuration,
+        row.frame_size
+    );
     let mut doubts = Vec::new();
     // On wires the tester is the limit of many rows, which they say.
     let is_of_both = |one: &&Row| {
-        (&one.device, one.mode, one.frame_size) == (&row.device, row.mode, row.frame_size)
+        (&one.device, one.mode, one.family, one.frame_size)
+            == (&row.device, row.mode, row.family, row.frame_size)
             && (one.configuration == "none" || one.configuration == row.configuration)
     };
     let mut both = results.rows.iter().filter(is_of_both);

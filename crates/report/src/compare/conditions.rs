@@ -14,7 +14,7 @@
 mod plan;
 
 use crate::file::File;
-use measure::{Environment, Mode, Results, Row, Setup, SuiteResults, iperf3};
+use measure::{Environment, Results, Row, Setup, SuiteResults, iperf3};
 use plan::{Lengths, Meant};
 use std::fmt::Write;
 
@@ -272,7 +272,7 @@ fn script(text: &str) -> String {
 /// The same of cells of `bench` that went over other wires, or with other commands on one device.
 fn of_bench(base: &[&Results], device: &[&Results], out: &mut String) -> Incomparable {
     let mut incomparable = Incomparable::default();
-    let mut note = |mode: Mode, configuration: &str, why: String| {
+    let mut note = |mode: String, configuration: &str, why: String| {
         let cell = format!("{mode}, {configuration}");
         let line = format!("not comparable, no verdict: {cell}: {why}\n");
         if !out.contains(&line) {
@@ -290,24 +290,24 @@ fn of_bench(base: &[&Results], device: &[&Results], out: &mut String) -> Incompa
         let (sender, receiver) = (who(&of.generator), who(&of.receiver));
         format!("{}{rate}, sent by {sender}, received by {receiver}", of.wire)
     };
-    let cell = |row: &Row| (row.mode, row.configuration.clone(), row.frame_size, row.cores);
+    let cell = |row: &Row| (row.mode_name(), row.configuration.clone(), row.frame_size, row.cores);
     for (i, row) in rows.iter().enumerate() {
         let same = rows[..i].iter().find(|other| cell(other) == cell(row));
         if let Some(same) = same.filter(|same| medium(same) != medium(row)) {
             let why = format!("different wires: {} | {}", medium(same), medium(row));
-            note(row.mode, &row.configuration, why);
+            note(row.mode_name(), &row.configuration, why);
         }
     }
     let setups: Vec<_> = all().flat_map(|run| &run.setups).collect();
     for (i, setup) in setups.iter().enumerate() {
-        let of = (&setup.device, setup.mode, &setup.configuration);
+        let of = (&setup.device, setup.mode, setup.family, &setup.configuration);
         let is_other = |other: &&&Setup| {
-            (&other.device, other.mode, &other.configuration) == of
+            (&other.device, other.mode, other.family, &other.configuration) == of
                 && other.commands != setup.commands
         };
         if setups[..i].iter().any(|other| is_other(&other)) {
             let why = format!("different device scripts of {}", setup.device);
-            note(setup.mode, &setup.configuration, why);
+            note(setup.mode.of(setup.family), &setup.configuration, why);
         }
     }
     incomparable

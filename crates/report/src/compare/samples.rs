@@ -1,6 +1,6 @@
 //! Figures of runs, each under the name and the place by which another run's is the same.
 
-use crate::bench::label;
+use crate::bench::Line;
 use crate::file::File;
 use crate::suite::streams;
 use measure::result::Limit;
@@ -46,11 +46,12 @@ fn of_bench(run: &Results, samples: &mut Samples) {
     for row in run.rows.iter().filter(|row| row.verdict != Verdict::Invalid) {
         let cores = if row.cores == 1 { "1 core" } else { &format!("{} cores", row.cores) };
         let mut add = |name: &str, value: f64, limit: Option<Limit>| {
+            let mode = row.mode_name();
             let key = Key {
-                title: format!("{}, {cores}: {name}", row.mode),
+                title: format!("{mode}, {cores}: {name}"),
                 unit: "fps".to_string(),
-                procedure: format!("{}, {}", row.mode, row.configuration),
-                row: [label(row.mode, &row.configuration), row.frame_size.to_string()],
+                procedure: format!("{mode}, {}", row.configuration),
+                row: [Line::of(row).label(), row.frame_size.to_string()],
             };
             let by_tester = limit == Some(Limit::Tester);
             samples.push((key, Sample { value, spread: None, by_tester }));

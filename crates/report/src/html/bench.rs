@@ -3,32 +3,38 @@
 use super::chart::{Chart, Series};
 use super::distribution::{self, Strip};
 use super::wire_latency;
-use crate::bench::{criterion, find, label, order, sizes};
-use measure::{Latency, Mode, Row, Verdict};
+use crate::bench::{criterion, order, sizes};
+use measure::{Family, Latency, Mode, Row, Verdict};
 
-/// Of a device's rows, each mode by itself.
+/// Of a device's rows, each mode and family by itself.
 pub(crate) fn drawings(rows: &[&Row]) -> String {
     let mut out = String::new();
-    for mode in [Mode::Bridging, Mode::Routing] {
-        let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.mode == mode).collect();
+    for (mode, family) in [
+        (Mode::Bridging, Family::Ipv4),
+        (Mode::Routing, Family::Ipv4),
+        (Mode::Routing, Family::Ipv6),
+    ] {
+        let is_of = |row: &&Row| (row.mode, row.family) == (mode, family);
+        let rows: Vec<&Row> = rows.iter().copied().filter(is_of).collect();
         if !rows.is_empty() {
-            out += &rates(mode, &rows);
-            out += &by_criterion(mode, &rows);
-            out += &latencies(mode, &rows);
-            out += &distributions(mode, &rows);
+            let mode = mode.of(family);
+            out += &rates(&mode, &rows);
+            out += &by_criterion(&mode, &rows);
+            out += &latencies(&mode, &rows);
+            out += &distributions(&mode, &rows);
         }
     }
     out
 }
 
 /// RFC 2544 §26.1's graph, of the rates at the highest load.
-fn rates(mode: Mode, rows: &[&Row]) -> String {
+fn rates(mode: &str, rows: &[&Row]) -> String {
     let title = format!("{mode}: forwarding rate at the highest load offered");
     by_size(title, rows, |row| valid(row).map(|row| row.kpps / 1e3))
 }
 
 /// And of the highest loads by a criterion, where they were searched for.
-fn by_criterion(mode: Mode, rows: &[&Row]) -> String {
+fn by_criterion(mode: &str, rows: &[&Row]) -> String {
     if rows.iter().all(|row| row.no_drop.is_none()) {
         return String::new();
     }
@@ -44,9 +50,9 @@ fn by_size(title: String, rows: &[&Row], rate: fn(&Row) -> Option<f64>) -> Strin
         reference,
         ..Series::line(name, sizes.iter().map(|&size| value(size)).collect())
     };
-    let configurations = order(rows).into_iter().map(|(mode, name)| {
-        let rate = |size| find(rows, mode, name, size).and_then(rate);
-        line(label(mode, name), &rate, false)
+    let configurations = order(rows).into_iter().map(|of| {
+        let rate = |size| of.find(rows, size).and_then(rate);
+        line(of.label(), &rate, false)
     });
     let mut series: Vec<Series> = configurations.collect();
     let of_size = |size: u32, value: fn(&Row) -> Option<f64>| {
@@ -77,15 +83,15 @@ fn by_size(title: String, rows: &[&Row], rate: fn(&Row) -> Option<f64>) -> Strin
 }
 
 /// Latencies of the smallest frames, from the best to the worst, every frame counted.
-fn latencies(mode: Mode, rows: &[&Row]) -> String {
+fn latencies(mode: &str, rows: &[&Row]) -> String {
     let Some(size) = sizes(rows).first().copied() else { return String::new() };
     let points = |latency: Latency| {
         let Latency { min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = latency;
         [min_ns, p50_ns, p99_ns, p999_ns, max_ns].map(|ns| Some(ns as f64)).to_vec()
     };
-    let series = order(rows).into_iter().filter_map(|(mode, name)| {
-        let latency = valid(find(rows, mode, name, size)?)?.latency?;
-        Some(Series::line(label(mode, name), points(latency)))
+    let series = order(rows).into_iter().filter_map(|line| {
+        let latency = valid(line.find(rows, size)?)?.latency?;
+        Some(Series::line(line.label(), points(latency)))
     });
     let chart = Chart {
         title: format!("{mode}: latency of {size} byte frames at that load, every frame counted"),
@@ -101,11 +107,11 @@ fn latencies(mode: Mode, rows: &[&Row]) -> String {
 }
 
 /// All of them, a strip for each configuration.
-fn distributions(mode: Mode, rows: &[&Row]) -> String {
+fn distributions(mode: &str, rows: &[&Row]) -> String {
     let Some(size) = sizes(rows).first().copied() else { return String::new() };
-    let strips = order(rows).into_iter().filter_map(|(mode, name)| {
-        let buckets = &valid(find(rows, mode, name, size)?)?.histogram;
-        (!buckets.is_empty()).then(|| Strip { name: label(mode, name), buckets })
+    let strips = order(rows).into_iter().filter_map(|line| {
+        let buckets = &valid(line.find(rows, size)?)?.histogram;
+        (!buckets.is_empty()).then(|| Strip { name: line.label(), buckets })
     });
     let strips: Vec<Strip<'_>> = strips.collect();
     let title = format!("{mode}: how long {size} byte frames took at that load");

@@ -150,9 +150,9 @@ impl<'a, P: Testbed> Bench<'a, P> {
         let tester = self.place.tester();
         let macs = tester.device_macs.iter();
         let side = |(end, mac): (&End, &Option<MacAddr>)| Side {
-            gateway: end.device,
+            gateway: Ipv4Addr::from(end.device).into(),
             mac: *mac,
-            host: end.host,
+            host: Ipv4Addr::from(end.host).into(),
         };
         let between = match tester.ends() {
             [] => Between::Bridge,

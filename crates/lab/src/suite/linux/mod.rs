@@ -108,7 +108,8 @@ impl Kernel {
             let (connections, _limit) = (None, None);
             return Ok(Kernel { commands: commands.ran, connections, bridged: true, _limit });
         }
-        route(&mut commands, plan.ends.map(|end| (end.device, end.network.len())))?;
+        let own = plan.ends.map(|end| (Ipv4Addr::from(end.device).into(), end.network.len()));
+        route(&mut commands, own)?;
         if let Traffic::Networks { .. } = plan.traffic {
             for (end, at) in plan.ends.iter().zip(DEVICE_ENDS) {
                 networks(&mut commands, end, at)?;

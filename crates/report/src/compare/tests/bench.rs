@@ -3,7 +3,7 @@
 use super::super::{Compared, compare};
 use crate::file::File;
 use measure::{Conditions, Counts, Measured, Trial};
-use measure::{Environment, Mode, Results};
+use measure::{Environment, Family, Mode, Results};
 use std::time::Duration;
 use wire::FrameLen;
 
@@ -17,6 +17,7 @@ fn run(cpu: &str, configuration: &str, kpps: f64) -> Results {
     let measured = Measured {
         device: "wirespeed router".into(),
         mode: Mode::Routing,
+        family: Family::Ipv4,
         configuration: configuration.into(),
         frame: FrameLen::with_fcs(64),
         cores: 1,
