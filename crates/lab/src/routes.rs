@@ -63,8 +63,10 @@ impl Table {
     /// The line that is no prefix.
     pub fn read(source: &str, reader: impl BufRead) -> Result<Table, list::ListError> {
         let list::PrefixList { mut ipv4, mut ipv6 } = list::read(reader)?;
-        (ipv4.sort_unstable(), ipv4.dedup());
-        (ipv6.sort_unstable(), ipv6.dedup());
+        ipv4.sort_unstable();
+        ipv4.dedup();
+        ipv6.sort_unstable();
+        ipv6.dedup();
         Ok(Table { ipv4, ipv6, source: source.to_string() })
     }
 

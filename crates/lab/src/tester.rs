@@ -12,7 +12,7 @@
 //!
 //! As RFC 2544 §23 asks: what a device learns, it learns before it is measured. During trials the
 //! hosts go on asking for the router every few seconds, so they are not forgotten; with IPv6 they confirm
-//! that they are there, too ([`introduction`](crate::introduction)).
+//! that they are there, too (`introduction.rs`).
 
 use crate::clock::Clock;
 use crate::configuration::Traffic;

@@ -71,7 +71,7 @@ impl Stream {
                 edits.push(values(FLOW_AT, all, FLOW, Pick::Random(seed)));
             }
             Vary::Program(program) => {
-                edits.extend(program.edits(&self.image, &self.prng, seed)?);
+                edits.extend(program.edits(&self.image, self.prng, seed)?);
             }
         }
         if self.udp_checksum() {

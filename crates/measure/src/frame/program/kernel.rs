@@ -17,20 +17,20 @@ const MOST: u64 = 1 << 20;
 
 impl Program {
     /// What changes beside the trailer; `None` if the generator cannot do it.
-    pub(crate) fn edits(&self, image: &[u8], prng: &Prng, seed: u64) -> Option<Vec<Edit>> {
+    pub(crate) fn edits(&self, image: &[u8], prng: Prng, seed: u64) -> Option<Vec<Edit>> {
         let is_plain = self.has_one_length() && self.footer && self.checksum_from.is_none();
         let patches = self.patches.iter().map(|patch| self.edit(patch, prng, seed));
         let sums = self.coverages.iter().map(|coverage| self.checksum(coverage, image));
         is_plain.then(|| patches.chain(sums).collect())?
     }
 
-    fn edit(&self, patch: &Patch, prng: &Prng, seed: u64) -> Option<Edit> {
+    fn edit(&self, patch: &Patch, mut prng: Prng, seed: u64) -> Option<Edit> {
         let place = (patch.at, patch.width);
         if patch.mask != u64::MAX >> (64 - 8 * patch.width) {
             return None;
         }
         let (link, divisor, values) = match &patch.source {
-            Fed::Itself(source) => return field_edit(place, source, &mut prng.clone(), seed),
+            Fed::Itself(source) => return field_edit(place, source, &mut prng, seed),
             Fed::Link(link, divisor, values) => (*link, *divisor, values),
         };
         let (mut numbers, _) = self.links[link].clone();
@@ -40,7 +40,6 @@ impl Program {
             // One seed for all that go by the number.
             vary::Pick::Random => listed(place, (0..n).map(of), Pick::Random(seed << 8 | 0xff)),
             vary::Pick::InTurn | vary::Pick::Backwards => {
-                let mut prng = prng.clone();
                 listed(place, (0..n).map(|_| of(numbers.next(&mut prng))), Pick::InTurn)
             }
         })
