@@ -123,7 +123,8 @@ const LINES: &[&str] = &[
      /snmp community add name=ops addresses=10.0.1.0/24 write-access=no",
     "/system logging action add name=far target=remote remote=10.0.1.8 bsd-syslog=yes\n\
      /system logging add topics=firewall,!debug action=far prefix=fw",
-    "/system ntp client set enabled=yes\n\
+    "/system ntp server set enabled=yes use-local-clock=yes\n\
+     /system ntp client set enabled=yes\n\
      /system ntp client servers add address=10.0.1.8",
     "/system note set note=\"Two\\r\\nlines.\" show-at-login=no",
     "/ip proxy set enabled=no port=3128",

@@ -57,7 +57,7 @@ pub(crate) static SERVER_MENU: Menu = Menu {
             .default("5"),
         Property::only("broadcast", &Type::Bool, &["no"], ASKED).default("no"),
         Property::only("multicast", &Type::Bool, &["no"], ASKED).default("no"),
-        Property::only("manycast", &Type::Bool, &["no", "yes"], ASKED).default("no"),
+        Property::only("manycast", &Type::Bool, &["no"], ASKED).default("no"),
         Property::only("broadcast-addresses", &Type::Text, &[""], ASKED).default(""),
         Property::only("auth-key", &Type::Text, &["none", ""], "keys are not built").default(""),
         Property::only("vrf", &Type::Text, &["main", ""], "there is one VRF").default(""),
