@@ -86,7 +86,7 @@ pub fn answer(question: &[u8], known: &Known, at: u64) -> Option<[u8; LEN]> {
 /// The time stamp of so many nanoseconds since 1970: of any era (RFC 5905 §6).
 fn from_unix(nanoseconds: u64) -> u64 {
     let (seconds, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
-    (seconds + TO_UNIX) << 32 | (rest << 32) / 1_000_000_000
+    ((seconds + TO_UNIX) << 32) | ((rest << 32) / 1_000_000_000)
 }
 
 /// Nanoseconds since 1970; times before 1968 are those of the next era, from 2036 on.
