@@ -109,6 +109,13 @@ impl Common {
         untagged.map_or(Common::NONE, |known| Common::new(&[], UNTAGGED, known))
     }
 
+    /// Whether the first frame is one of IPv6: most often all are then.
+    #[inline(always)]
+    pub(super) fn begins_ipv6(&self, r: &Router, batch: &Batch) -> bool {
+        let first = batch.as_slice().first();
+        first.is_some_and(|frame| self.came.is_before_ipv6(r.io.slab.bytes(frame)))
+    }
+
     /// Of the tags of a frame with its IP header at `l3`.
     pub(super) fn new(frame: &[u8], l3: usize, known: &Ingress) -> Common {
         let tag = |at: usize| frame.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, tag);

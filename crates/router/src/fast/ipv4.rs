@@ -50,6 +50,9 @@ pub(super) struct Forwarding {
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     common::prefetch(&r.io.slab, batch);
     let common = Common::of(r, port, batch);
+    if common.begins_ipv6(r, batch) {
+        return ipv6::receive_alone(r, now, port, &common, batch);
+    }
     match common.came.header() {
         IN_SESSION => receive_at::<IN_SESSION>(r, now, port, common, batch),
         IN_TAGGED_SESSION => receive_at::<IN_TAGGED_SESSION>(r, now, port, common, batch),

@@ -2,16 +2,21 @@
 //!
 //! ```text
 //!  batch of ipv4, replay ─ all IPv4 and plain ─► their own loop
+//!     ├ all IPv6, alike and plain ─► a loop of their own
 //!     └ else, IPv6 in it ─► read each: came by, plain? ─┬ IPv4 ─► forward_any, replay_any
 //!                                                       └ IPv6 ─┬ nothing to ask ─► FIB, rewrite, out
 //!                                                               └ flow ─► recipe ─► out
 //! ```
 //!
-//! IPv4's loops ask nothing about IPv6: its packets fail their test of the EtherType, and whoever fails it comes here
-//! a batch at a time; a bridge's loop asks [`Six`] for those among what it routes. Extension headers, links' own
-//! addresses, groups, and a neighbour that is stale are the slow path's.
+//! IPv4's loops ask nothing about IPv6: a batch that begins with it comes here at once, and one in which packets fail
+//! their test of the EtherType after that; a bridge's loop asks [`Six`] for those among what it routes. Extension
+//! headers, links' own addresses, groups, and a neighbour that is stale are the slow path's.
+//!
+//! Looking for each packet's arrival, and IPv4's loop before that, took a third of a packet's time: the loop for
+//! batches that are alike brought routing from 42.5 to 27.9 ns, a full table from 40.8 to 26.3, tracking from 45 to
+//! 31.7 (medians of runs by turns, a 64-byte frame, two cores of a virtual Xeon with AMX, 2026-11-27).
 
-use super::common::{Came, Lookup};
+use super::common::{self, Came, Common, Lookup, TAGGED, UNTAGGED};
 use super::ipv4::{Forwarding, forward_any, plain_destination, tell_why};
 use super::passed::Passed;
 use super::put_header;
@@ -130,12 +135,7 @@ impl Six {
             }
             return;
         }
-        for six in self.plain[..n].iter_mut().filter(|six| six.tuple.protocol != 0) {
-            if let Some(flow) = r.v6.connections.flows().candidate(six.hash) {
-                six.flow = flow;
-                r.v6.connections.flows().prefetch_flow(flow);
-            }
-        }
+        find_flows6(r, &mut self.plain[..n]);
     }
 
     /// Whether the frame of this place was read.
@@ -157,7 +157,10 @@ impl Six {
     ) -> Result<(), Frame> {
         let six = &self.plain[at];
         match self.stateless {
-            true => self.forwarding.forward(r, now, passed, (six, came), frame, fast),
+            true => {
+                let to = (six.leaf, six.tuple.dst, six.by);
+                self.forwarding.forward(r, now, passed, to, came, frame, fast)
+            }
             false => replay(r, now, six, came, frame, passed),
         }
     }
@@ -170,8 +173,128 @@ impl Six {
 
     /// The end of the batch.
     pub(super) fn settle(self, r: &mut Router, fast: bool) {
-        if fast {
-            r.stats.paths.ipv6_fast_path.merge(self.forwarding.packets);
+        self.forwarding.settle(r, fast);
+    }
+}
+
+/// Forwards a batch that begins with IPv6: at once if all of it came alike and is plain.
+#[inline(never)]
+pub(super) fn receive_alone(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    common: &Common,
+    batch: &mut Batch,
+) {
+    let is_done = match common.came.header() {
+        UNTAGGED => receive_alike::<UNTAGGED>(r, now, port, common, batch),
+        TAGGED => receive_alike::<TAGGED>(r, now, port, common, batch),
+        _ => false,
+    };
+    if !is_done {
+        receive(r, now, port, batch);
+    }
+}
+
+/// Forwards a batch of plain packets that all came alike; leaves any other as it is, and says so.
+#[inline(always)]
+fn receive_alike<const HEADER: usize>(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    common: &Common,
+    batch: &mut Batch,
+) -> bool {
+    let by = r.learnt.ingresses.layers(common.came.ingress).next().map(|(by, _)| by);
+    let v6 = &r.program.v6;
+    match by.filter(|by| v6.is_on(*by) && !v6.settings.disabled) {
+        Some(by) if v6.stateless => forward_alike::<HEADER>(r, now, (port, by), common, batch),
+        Some(_) => replay_alike::<HEADER>(r, now, port, common, batch),
+        None => false,
+    }
+}
+
+/// The tuple of a packet that came as its batch did, and is plain.
+#[inline(always)]
+fn alike<const HEADER: usize>(
+    r: &Router,
+    common: &Common,
+    frame: &Frame,
+    alone: bool,
+) -> Option<FiveTuple<u128>> {
+    let (l3, bytes) = (common::len_of(HEADER), r.io.slab.bytes(frame));
+    let is_alike = !frame.has_offload()
+        && common.has_tags::<HEADER>(bytes)
+        && bytes.get(l3 - 2..l3) == Some(&[0x86, 0xdd]);
+    if is_alike { plain_tuple(r, bytes, l3, common.mac, alone) } else { None }
+}
+
+/// Where the FIB is all there is to ask.
+#[inline(always)]
+fn forward_alike<const HEADER: usize>(
+    r: &mut Router,
+    now: Moment,
+    (port, by): (InterfaceId, InterfaceId),
+    common: &Common,
+    batch: &mut Batch,
+) -> bool {
+    let n = batch.len();
+    let mut dst = [0; Batch::CAPACITY];
+    for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
+        let Some(tuple) = alike::<HEADER>(r, common, frame, true) else { return false };
+        *dst = tuple.dst;
+    }
+    let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
+    r.program.v6.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
+    let fast = r.program.interface(port).fast_rx && r.ipv6_fast_path();
+    let (mut forwarding, mut passed) = (Forwarding6::default(), Passed::default());
+    for (at, frame) in batch.drain().enumerate() {
+        let to = (leaves[at], dst[at], by);
+        if let Err(frame) = forwarding.forward(r, now, &mut passed, to, common.came, frame, fast) {
+            flow::physical_in(r, now, port, frame);
+            forwarding.last = Last::default();
+        }
+    }
+    passed.settle(r);
+    forwarding.settle(r, fast);
+    true
+}
+
+/// Where flows have recipes.
+#[inline(always)]
+fn replay_alike<const HEADER: usize>(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    common: &Common,
+    batch: &mut Batch,
+) -> bool {
+    let n = batch.len();
+    let mut plain = [Plain6::NONE; Batch::CAPACITY];
+    for (plain, frame) in plain.iter_mut().zip(batch.as_slice()) {
+        let Some(tuple) = alike::<HEADER>(r, common, frame, false) else { return false };
+        (plain.tuple, plain.hash) = (tuple, tuple.hash());
+        r.v6.connections.flows().prefetch_bucket(plain.hash);
+    }
+    find_flows6(r, &mut plain[..n]);
+    let mut passed = Passed::default();
+    for (plain, frame) in plain.iter().zip(batch.drain()) {
+        if let Err(frame) = replay(r, now, plain, common.came, frame, &mut passed) {
+            flow::physical_in(r, now, port, frame);
+        }
+    }
+    passed.settle(r);
+    true
+}
+
+/// Looks for the flows of packets, and asks for their memory.
+#[inline(always)]
+fn find_flows6(r: &Router, plain: &mut [Plain6]) {
+    let flows = r.v6.connections.flows();
+    for plain in plain.iter_mut().filter(|plain| plain.tuple.protocol != 0) {
+        if let Some(flow) = flows.candidate(plain.hash) {
+            plain.flow = flow;
+            flows.prefetch_flow(flow);
         }
     }
 }
@@ -309,23 +432,32 @@ struct Forwarding6 {
 }
 
 impl Forwarding6 {
-    /// Sends a packet on if its neighbour is known; else gives it back.
+    /// Counts what has passed.
+    fn settle(self, r: &mut Router, fast: bool) {
+        if fast {
+            r.stats.paths.ipv6_fast_path.merge(self.packets);
+        }
+    }
+
+    /// Sends a packet on to a leaf and a destination, unless it came by the interface that this is behind, if
+    /// its neighbour is known; else gives it back.
     #[inline(always)]
     fn forward(
         &mut self,
         r: &mut Router,
         now: Moment,
         passed: &mut Passed,
-        (plain, came): (&Plain6, Came),
+        (leaf, dst, by): (NextHopId, u128, InterfaceId),
+        came: Came,
         mut frame: Frame,
         fast: bool,
     ) -> Result<(), Frame> {
-        let (last, dst) = (&mut self.last, plain.tuple.dst);
-        if plain.leaf == NextHopId::NONE {
+        let last = &mut self.last;
+        if leaf == NextHopId::NONE {
             return Err(frame);
         }
-        if plain.leaf != last.leaf || (last.dst != 0 && last.dst != dst) {
-            *last = neighbour_behind(r, plain.leaf, dst);
+        if leaf != last.leaf || (last.dst != 0 && last.dst != dst) {
+            *last = neighbour_behind(r, leaf, dst);
         }
         if last.rewrite.is_empty() && !refresh_last(r, last) {
             return Err(frame);
@@ -333,7 +465,7 @@ impl Forwarding6 {
         let l3 = usize::from(came.l3);
         let ip = &mut r.io.slab.bytes_mut(&mut frame)[l3..];
         let ip_len = HEADER_LEN as u16 + u16::from_be_bytes([ip[4], ip[5]]);
-        let is_redirected = last.rewrite.interface == plain.by;
+        let is_redirected = last.rewrite.interface == by;
         if is_redirected || ip_len > last.rewrite.mtu || ip_len < HEADER_LEN as u16 {
             return Err(frame);
         }

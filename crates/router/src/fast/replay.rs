@@ -63,6 +63,9 @@ pub(super) fn receive<const PROFILED: bool>(
 ) {
     common::prefetch(&r.io.slab, batch);
     let common = Common::of(r, port, batch);
+    if common.begins_ipv6(r, batch) {
+        return ipv6::receive_alone(r, now, port, &common, batch);
+    }
     match common.came.header() {
         IN_SESSION => receive_at::<false, IN_SESSION>(r, now, port, common, batch),
         IN_TAGGED_SESSION => receive_at::<false, IN_TAGGED_SESSION>(r, now, port, common, batch),

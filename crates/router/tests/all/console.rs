@@ -227,11 +227,11 @@ add name=own target=disk
 set 0 topics=info,!dhcp prefix=P
 disable 3
 add topics=dhcp action=own comment=l
-/system ntp server set enabled=yes
 /system ntp client set enabled=yes primary-ntp=10.0.2.9 server-dns-names=a.example,b.example
 /system ntp client servers
 add address=10.0.2.10
 add address=c.example iburst=no
+/system ntp server set enabled=yes
 ";
 
 fn text(rig: &mut Rig, script: &str) -> String {
