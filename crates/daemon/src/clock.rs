@@ -23,6 +23,11 @@ impl Clock {
     pub fn now(&self) -> Moment {
         Moment::from_nanos(Instant::now().duration_since(self.0).as_nanos() as u64)
     }
+
+    /// How long ago it was started.
+    pub fn elapsed(&self) -> Duration {
+        self.now().since(Moment::ZERO)
+    }
 }
 
 impl Clock {

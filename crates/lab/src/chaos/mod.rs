@@ -17,13 +17,14 @@ mod rig;
 // What a machine has that a run could leave behind.
 mod traces;
 
+use crate::clock::Clock;
 use crate::swarm::dice::Dice;
 pub use fault::Fault;
 use port::linux::Unavailable;
 use rig::Rig;
 use std::fmt;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use traces::Traces;
 
 /// What to run.
@@ -100,7 +101,7 @@ pub fn run(
 ) -> Result<Ran, ChaosError> {
     let before = Traces::now();
     let (mut rig, mut dice, mut ran) = (Rig::new(plan)?, Dice::new(plan.seed), Ran::default());
-    let begin = Instant::now();
+    let begin = Clock::start();
     rig.recovered(PATIENCE)
         .map_err(|why| ChaosError::Command(format!("without any fault: {why}\n{}", rig.said())))?;
     while begin.elapsed() < plan.time && !is_over() {

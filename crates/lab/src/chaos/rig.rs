@@ -1,6 +1,7 @@
 //! The namespaces of a chaos run, the router's process between them, and the hosts' programs.
 
 use super::{ChaosError, Plan};
+use crate::clock::Clock;
 use crate::linux::command::ask;
 use port::linux::Namespace;
 use port::linux::interface::{Offloads, set_offloads};
@@ -8,7 +9,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A home's router, with what most have: NAT, FastTrack, a firewall, a queue.
 const CONFIG: &str = "\
@@ -154,7 +155,7 @@ impl Rig {
         router.arg(&files).env("XDG_RUNTIME_DIR", &self.home).stdin(Stdio::null());
         router.stdout(File::create(&out).map_err(io)?).stderr(err.map_err(io)?);
         self.router = Some(self.r.spawn(router).map_err(io)?);
-        let begin = Instant::now();
+        let begin = Clock::start();
         while !std::fs::read_to_string(&out).unwrap_or_default().contains("ready\n") {
             if self.has_ended() || begin.elapsed() > PATIENCE {
                 let said = self.said();
@@ -188,7 +189,7 @@ impl Rig {
 
     /// Waits for the router's end.
     pub(super) fn await_end(&mut self) -> Option<ExitStatus> {
-        let begin = Instant::now();
+        let begin = Clock::start();
         while begin.elapsed() < PATIENCE {
             if let Some(status) = self.status() {
                 return Some(status);
@@ -249,7 +250,7 @@ impl Rig {
         std::thread::scope(|scope| {
             for _ in 0..n {
                 scope.spawn(|| {
-                    let begin = Instant::now();
+                    let begin = Clock::start();
                     while begin.elapsed() < time {
                         std::hint::spin_loop();
                     }
@@ -263,7 +264,7 @@ impl Rig {
     /// # Errors
     /// What does not.
     pub(super) fn recovered(&mut self, patience: Duration) -> Result<Duration, String> {
-        let begin = Instant::now();
+        let begin = Clock::start();
         let page =
             format!("curl -s -m 5 -o /dev/null -w %{{size_download}} {}", "http://10.0.2.2/page");
         loop {

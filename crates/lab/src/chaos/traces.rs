@@ -1,7 +1,8 @@
 //! Traces: what a machine has that a run could leave behind.
 
+use crate::clock::Clock;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Interfaces, mounts, pinned BPF objects and folders for temporary files, by name.
 pub(super) struct Traces(BTreeSet<String>);
@@ -30,7 +31,7 @@ impl Traces {
 
     /// What is there now and was not then, a sentence each.
     pub(super) fn left(&self) -> Vec<String> {
-        let begin = Instant::now();
+        let begin = Clock::start();
         loop {
             let now = Traces::now();
             let left: Vec<_> = now.0.difference(&self.0).cloned().collect();

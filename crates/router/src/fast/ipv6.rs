@@ -159,7 +159,7 @@ impl Six {
         match self.stateless {
             true => {
                 let to = (six.leaf, six.tuple.dst, six.by);
-                self.forwarding.forward(r, now, passed, to, came, frame, fast)
+                self.forwarding.forward(r, now, passed, to, (came, fast), frame)
             }
             false => replay(r, now, six, came, frame, passed),
         }
@@ -249,8 +249,8 @@ fn forward_alike<const HEADER: usize>(
     let fast = r.program.interface(port).fast_rx && r.ipv6_fast_path();
     let (mut forwarding, mut passed) = (Forwarding6::default(), Passed::default());
     for (at, frame) in batch.drain().enumerate() {
-        let to = (leaves[at], dst[at], by);
-        if let Err(frame) = forwarding.forward(r, now, &mut passed, to, common.came, frame, fast) {
+        let (to, came) = ((leaves[at], dst[at], by), (common.came, fast));
+        if let Err(frame) = forwarding.forward(r, now, &mut passed, to, came, frame) {
             flow::physical_in(r, now, port, frame);
             forwarding.last = Last::default();
         }
@@ -448,9 +448,8 @@ impl Forwarding6 {
         now: Moment,
         passed: &mut Passed,
         (leaf, dst, by): (NextHopId, u128, InterfaceId),
-        came: Came,
+        (came, fast): (Came, bool),
         mut frame: Frame,
-        fast: bool,
     ) -> Result<(), Frame> {
         let last = &mut self.last;
         if leaf == NextHopId::NONE {
