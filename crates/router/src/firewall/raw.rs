@@ -36,7 +36,8 @@ const HEAD: [Property; 3] = [
     Property::new("jump-target", WORD, "The chain to jump to."),
 ];
 
-const ACTIONS: Type = Type::Enum(&[
+/// The actions, of either family.
+pub(crate) const ACTIONS: Type = Type::Enum(&[
     "accept",
     "add-dst-to-address-list",
     "add-src-to-address-list",

@@ -6,7 +6,7 @@ use crate::firewall::effect::{NEW_MSS, NEW_PRIORITY, NEW_TTL};
 use crate::firewall::matcher::block;
 use crate::firewall::matcher::v6::read_headers;
 use crate::firewall::menu::{ADDRESS_TYPES, NO_ACTION, RULES, TAIL, WORD, join, matcher_named};
-use crate::firewall::syntax;
+use crate::firewall::{raw, syntax};
 use config::{Menu, MenuKind, Property, Type};
 
 /// `/ipv6 firewall filter`.
@@ -204,21 +204,9 @@ const FILTER_HEAD: [Property; 4] = [
     ),
 ];
 
-const RAW_ACTIONS: Type = Type::Enum(&[
-    "accept",
-    "add-dst-to-address-list",
-    "add-src-to-address-list",
-    "drop",
-    "jump",
-    "log",
-    "notrack",
-    "passthrough",
-    "return",
-]);
-
 const RAW_HEAD: [Property; 3] = [
     Property::new("chain", WORD, "prerouting, output or a chain of your own.").required(),
-    Property::new("action", RAW_ACTIONS, "What to do with a packet that matches.")
+    Property::new("action", raw::ACTIONS, "What to do with a packet that matches.")
         .default("accept"),
     JUMP_TARGET,
 ];
