@@ -1,5 +1,7 @@
 //! Any bytes as what neighbours, subscribers and servers say to the router: none of it panics.
 
+use wire::MacAddr;
+use wire::bpdu::Bpdu;
 use wire::dhcp6;
 use wire::gre::Gre;
 use wire::icmpv6::Neighbour;
@@ -57,8 +59,10 @@ pub fn run(bytes: &[u8]) {
     if let Some(said) = Lacpdu::read(bytes) {
         assert_eq!(Lacpdu::read(&said.to_bytes()), Some(said));
     }
-    if let Some(said) = wire::bpdu::Bpdu::read(bytes) {
-        assert_eq!(wire::bpdu::Bpdu::read(&said.frame(wire::MacAddr::default())), Some(said));
+    // What is a message's of one version only is not written in another.
+    let again = |said: Bpdu| Bpdu::read(&said.frame(MacAddr::default()));
+    if let Some(said) = Bpdu::read(bytes).and_then(again) {
+        assert_eq!(again(said), Some(said));
     }
     let _ = wire::nat_pmp::read(bytes);
     let _ = (Gre::read(bytes), wire::pppoe::session(bytes));
