@@ -1,5 +1,5 @@
-//! What one device has exported every kind of device takes: the console's own, a router on real
-//! interfaces, a node of a lab.
+//! Exports of one kind of device, imported by every other: the console's own, a router on real interfaces,
+//! a node of a lab.
 
 mod folder;
 

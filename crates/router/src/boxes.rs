@@ -1,5 +1,5 @@
-//! What the boxes of the flow need of the router: a packet made, seen by rules, rewritten, answered,
-//! put to its end.
+//! Services of the router to the boxes of the packet flow: a packet made, seen by rules, rewritten,
+//! answered, put to its end.
 //!
 //! ```text
 //! flow.rs ─► box ─► [packet, with_view, rewrite, decrement_ttl, copy …] ─► state, slab, pool

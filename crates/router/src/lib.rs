@@ -1,4 +1,4 @@
-//! What happens between the ports: the packet flow of RouterOS v6 and all its facilities.
+//! The router: the packet flow of RouterOS v6 between ports, and all its facilities.
 //!
 //! No I/O, no clock, no thread, no `unsafe`: frames and `now` come in, frames go out, so the same
 //! code runs on cores in real time and in tests in virtual time, bit for bit repeatable.

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use clap::Args;
 use daemon::live::Interrupt;
-use lab::chaos::{ChaosError, PATIENCE, Plan, Ran, Recovery, run};
+use lab::chaos::{PATIENCE, Plan, Ran, Recovery, run};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -33,11 +33,8 @@ pub(super) fn chaos(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::default();
     crate::signals::raise(&interrupt)?;
     let plan = Plan { program, seed: arguments.seed, time };
-    let ran = run(&plan, tell, || interrupt.is_raised()).map_err(|error| match error {
-        ChaosError::Unavailable(_) | ChaosError::Command(_) => {
-            Failure::Environment(error.to_string())
-        }
-    })?;
+    let ran = run(&plan, tell, || interrupt.is_raised());
+    let ran = ran.map_err(|error| Failure::Environment(error.to_string()))?;
     summary(&ran);
     match ran.wrong.is_empty() {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! What is received is counted exactly, whatever comes in whatever order.
+//! Exact counts of what is received, whatever comes in whatever order.
 
 use super::*;
 use crate::message::error_about;

@@ -1,4 +1,4 @@
-//! What the router's own services keep between packets: leases, names, and their dice.
+//! State of the router's own services between packets: leases, names, scripts that are to run, dice.
 //!
 //! ```text
 //! LOCAL IN ─► dhcp, dns ─► [ Services ] ◄─ tick: what is due (timers)

@@ -1,4 +1,4 @@
-//! What the router has found out by itself of IPv6: news to the compiler.
+//! Addresses, prefixes and routes of IPv6 that nobody typed: news to the compiler.
 //!
 //! ```text
 //! nd (duplicates, advertisements), DHCPv6 (addresses, prefixes), pools, the kernel's routes

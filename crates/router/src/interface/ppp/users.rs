@@ -1,4 +1,4 @@
-//! Who may log in to the router's PPP servers, and what he gets: `/ppp secret` and `/ppp profile`.
+//! `/ppp secret` and `/ppp profile`: users of the router's PPP servers, and what each gets.
 //!
 //! ```text
 //! name, proof ─► secret ─► its profile, or the server's ─► Offer: addresses or pools, and the rest

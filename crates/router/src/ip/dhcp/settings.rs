@@ -1,4 +1,4 @@
-//! What the menus mean: servers, networks, typed leases, clients.
+//! Settings of DHCP, compiled from the menus: servers, networks, typed leases, clients.
 
 use super::menu::{CLIENT, LEASE, NETWORK, OPTION, SERVER, SETS};
 use super::option;

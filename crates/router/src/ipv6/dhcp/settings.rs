@@ -1,4 +1,4 @@
-//! What the menus mean: clients, servers, typed bindings.
+//! Settings of DHCPv6, compiled from the menus: clients, servers, typed bindings.
 
 use super::menu::{BINDING, CLIENT, OPTION, SERVER, SETS, read_duid};
 use crate::interface::{InterfaceId, Names, lasting_number};

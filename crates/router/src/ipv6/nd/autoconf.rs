@@ -1,4 +1,5 @@
-//! What other routers tell (RFC 4861 §6.3, RFC 4862 §5.5): addresses, default routes, an MTU, name servers.
+//! Stateless autoconfiguration by other routers' advertisements (RFC 4862 §5.5, RFC 4861 §6.3): addresses,
+//! default routes, an MTU, name servers.
 //!
 //! ```text
 //! link up ─► solicits, three times ─► advertisement ─► found: an address of each prefix, routes, the MTU

@@ -91,11 +91,13 @@ fn inside(frame: &[u8]) -> Option<Vec<u8>> {
         [0x00, 0x57, rest @ ..] => packet(ETHERTYPE_IPV6, rest),
         _ => None,
     };
-    // Behind one tag or two.
-    for at in [12, 16, 20] {
-        if frame.get(at..at + 2)? == ETHERTYPE_SESSION.to_be_bytes() {
-            return ppp(pppoe::session(&frame[at + 2..])?.1);
-        }
+    // Behind two tags at most.
+    let mut at = 12;
+    while at < 20 && matches!(frame.get(at..at + 2)?, [0x81, 0x00] | [0x88, 0xa8]) {
+        at += 4;
+    }
+    if frame.get(at..at + 2)? == ETHERTYPE_SESSION.to_be_bytes() {
+        return ppp(pppoe::session(&frame[at + 2..])?.1);
     }
     let layers = layers::network(frame).ok().filter(|of| of.ether_type == ETHERTYPE_IPV4)?;
     let (header, end) = (frame.get(usize::from(layers.l3))?, usize::from(layers.l3_end));
