@@ -51,7 +51,7 @@ use wire::{Ipv4, Ipv4Range, MacAddr, Tcp, TcpFlags};
 /// where a matcher remembers something (`random`, `nth`, `limit`): it sees what passed everything
 /// before it. `connection-nat-state`, `tls-host` and lists of interfaces are younger than the list and
 /// stand where the current manual has them; `time` is in neither and comes last.
-pub const ORDER: [&str; 50] = [
+pub const ORDER: [&str; 51] = [
     "in-interface",
     "out-interface",
     "in-interface-list",
@@ -84,6 +84,7 @@ pub const ORDER: [&str; 50] = [
     "priority",
     "packet-mark",
     "routing-mark",
+    "routing-table",
     "hotspot",
     "connection-mark",
     "connection-state",
@@ -151,6 +152,8 @@ pub(crate) enum What {
     /// One of these.
     PacketMark(Box<[Mark]>),
     RoutingMark(Mark),
+    /// The table of a mark alone; of none, main.
+    RoutingTable(Mark),
     ConnectionMark(Mark),
     /// A set of [`ConnectionState::bit`](crate::packet::ConnectionState::bit)s.
     ConnectionState(u8),
@@ -283,6 +286,9 @@ impl What {
             }
             What::DstAddressType(set) => {
                 view.routes.address_type(view.vrf, tuple.dst).bit() & set != 0
+            }
+            What::RoutingTable(table) => {
+                view.routes.target(view.routes.lookup_in(*table, tuple.dst)).is_some()
             }
             What::DstAddressList(list) => list.has(tuple.dst, lists, books),
             What::SrcAddressList(list) => list.has(tuple.src, lists, books),

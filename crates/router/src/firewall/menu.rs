@@ -154,7 +154,7 @@ pub(crate) const MATCHERS: [Property; 53] = [
     Property::new("packet-mark", PACKET_MARKS, "Marks of the packet: one of these, or no-mark."),
     Property::new("routing-mark", NAME, "The routing table it asks first, or no-mark."),
     Property::missing("hotspot", "there is no hotspot"),
-    Property::missing("routing-table", "use routing-mark"),
+    Property::new("routing-table", NAME, "The destination has a route in this table."),
     Property::new("connection-mark", NAME, "The mark of its connection, or no-mark."),
     Property::new("connection-state", CONNECTION_STATES, "What connection tracking made of it."),
     Property::new("connection-nat-state", NAT_STATE, "The connection is translated."),

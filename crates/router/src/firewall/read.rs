@@ -21,6 +21,7 @@ use crate::firewall::state::SlotId;
 use crate::firewall::syntax::{self, FlagTest, IcmpOptions, Limit, Nth, Ttl};
 use crate::interface::bridge::menu;
 use crate::interface::{InterfaceId, InterfaceKind, Names};
+use crate::ip::rule;
 use crate::packet::{AddressType, ConnectionState};
 use config::{Item, Value};
 use std::collections::HashMap;
@@ -163,6 +164,14 @@ impl<'a> Surroundings<'a> {
             "dst-address-type" => word(text, AddressType::WORDS).map(What::DstAddressType),
             "packet-mark" => Some(What::PacketMark([mark(name, text, &self.marks.packet)?].into())),
             "routing-mark" => Some(What::RoutingMark(mark(name, text, &self.marks.routing)?)),
+            "routing-table" => {
+                let none = || Invalid::TooManyMarks(name, text.to_string());
+                let table = rule::table(text, self.marks).ok_or_else(none)?;
+                Some(match self.v6 {
+                    true => What::V6(OfIpv6::RoutingTable(table)),
+                    false => What::RoutingTable(table),
+                })
+            }
             "connection-mark" => {
                 Some(What::ConnectionMark(mark(name, text, &self.marks.connection)?))
             }

@@ -118,6 +118,12 @@ impl Routes {
         table.and_then(|table| table.lookup(dst)).or(main)
     }
 
+    /// Whether the table of a routing mark alone leads there; of none, main.
+    pub(crate) fn has(&self, mark: Mark, dst: u128) -> bool {
+        let table = if mark == Mark::NONE { Some(self) } else { self.tables.get(&mark) };
+        table.is_some_and(|table| table.lookup(dst).is_some())
+    }
+
     /// Where the router's own packets with this routing mark come from, if the route to an address says so.
     pub(crate) fn pref_src(&self, mark: Mark, dst: u128) -> Option<u128> {
         let table = self.tables.get(&mark).filter(|table| table.lookup(dst).is_some());

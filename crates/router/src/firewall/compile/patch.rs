@@ -81,9 +81,7 @@ pub(crate) fn patched<A: Table>(
     if both.into_iter().any(|(old, new)| !old.rules.is_empty() && new.rules.is_empty()) {
         return None;
     }
-    let classes = old.classes.as_ref();
-    let classes = classes.map(|classes| classes.patched(&old.gates, &new.gates));
-    new.classes = classes.unwrap_or_else(|| super::Classes::of(&new.gates)).map(Arc::new);
+    new.classes = super::Classes::of(&new.gates).map(Arc::new);
     Some(new)
 }
 

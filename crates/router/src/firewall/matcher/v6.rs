@@ -2,6 +2,7 @@
 //! headers, ICMPv6.
 
 use crate::firewall::address_list::AddressLists;
+use crate::firewall::mark::Mark;
 use crate::firewall::matcher::List;
 use crate::firewall::matcher::block::ConnectionLimit;
 use crate::firewall::matcher::classifier::Classifier;
@@ -35,6 +36,8 @@ pub(crate) enum OfIpv6 {
     /// Sets of [`AddressType::bit`](crate::packet::AddressType::bit)s.
     SrcAddressType(u8),
     DstAddressType(u8),
+    /// The table of a mark alone; of none, main.
+    RoutingTable(Mark),
     Classifier(Classifier),
 }
 
@@ -142,6 +145,7 @@ impl OfIpv6 {
             OfIpv6::DstAddressType(set) => {
                 view.routes6?.address_type(view.ends.dst).bit() & set != 0
             }
+            OfIpv6::RoutingTable(table) => view.routes6?.has(*table, view.ends.dst),
             OfIpv6::Classifier(classifier) => classifier.holds(&tuple(view)),
         })
     }
@@ -162,6 +166,7 @@ impl OfIpv6 {
             OfIpv6::DstLimit(..) => "dst-limit",
             OfIpv6::SrcAddressType(_) => "src-address-type",
             OfIpv6::DstAddressType(_) => "dst-address-type",
+            OfIpv6::RoutingTable(_) => "routing-table",
             OfIpv6::Classifier(_) => "per-connection-classifier",
         }
     }
@@ -190,6 +195,7 @@ impl OfIpv6 {
             | OfIpv6::DstLimit(..)
             | OfIpv6::SrcAddressType(_)
             | OfIpv6::DstAddressType(_)
+            | OfIpv6::RoutingTable(_)
             | OfIpv6::Classifier(_) => return None,
         })
     }
@@ -216,6 +222,7 @@ impl OfIpv6 {
             | OfIpv6::SrcAddressList(_)
             | OfIpv6::DstAddressList(_)
             | OfIpv6::Headers(_)
+            | OfIpv6::RoutingTable(_)
             | OfIpv6::Authenticated => false,
         }
     }

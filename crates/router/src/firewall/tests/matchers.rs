@@ -138,6 +138,9 @@ const MATRIX: &[(&str, &str, &str)] = &[
     ("dst-address-type=multicast", "G", "u"),
     ("src-address-type=unicast", "uv", "W"),
     ("src-address-type=broadcast", "W", "u"),
+    ("routing-table=main", "uhW", ""),
+    ("routing-table=!main", "", "uhW"),
+    ("routing-table=nobodys", "", "uh"),
     ("src-address-list=lan", "us", "v"),
     ("src-address-list=!lan", "v", "us"),
     ("dst-address-list=lan", "vL", "u"),
@@ -252,6 +255,7 @@ fn the_order_is_the_documented_one() {
         "out-bridge-port-list",
         "tls-host",
         "time",
+        "routing-table",
     ];
     let ours = ORDER.into_iter().filter(|name| !younger.contains(name));
     assert!(ours.eq(s4.split_whitespace()), "{ORDER:?}");

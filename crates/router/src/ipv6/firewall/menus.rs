@@ -68,7 +68,7 @@ pub static ADDRESS_LIST: Menu = Menu {
 };
 
 /// The order in which a rule's matchers are tried: IPv4's, as far as IPv6 has them.
-pub(crate) const ORDER: [&str; 41] = [
+pub(crate) const ORDER: [&str; 42] = [
     "in-interface",
     "out-interface",
     "in-interface-list",
@@ -96,6 +96,7 @@ pub(crate) const ORDER: [&str; 41] = [
     "priority",
     "packet-mark",
     "routing-mark",
+    "routing-table",
     "connection-mark",
     "connection-state",
     "connection-nat-state",
@@ -113,7 +114,7 @@ pub(crate) const ORDER: [&str; 41] = [
 ];
 
 /// What is known of a packet before connections are.
-const EARLY: [Property; 33] = [
+const EARLY: [Property; 34] = [
     matcher_named("in-interface"),
     matcher_named("out-interface"),
     matcher_named("in-interface-list"),
@@ -145,6 +146,7 @@ const EARLY: [Property; 33] = [
     matcher_named("ipsec-policy"),
     Property::new("src-address-type", ADDRESS_TYPES, "Source, by the routing table."),
     Property::new("dst-address-type", ADDRESS_TYPES, "Destination, by the routing table."),
+    matcher_named("routing-table"),
     matcher_named("dst-limit"),
     matcher_named("per-connection-classifier"),
 ];

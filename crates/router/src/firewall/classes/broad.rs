@@ -1,4 +1,4 @@
-//! Long lists of rules, found by classes: which gates may let a packet through, without asking each.
+//! Rules that stand with many others in every field: bits, 64 rules at a time.
 //!
 //! ```text
 //! source          ─► its interval ─► rules ▮▯▮▮▯▯▮▮ ─┐
@@ -6,20 +6,13 @@
 //! ports, state …  ─► its interval ─► rules ▮▮▮▯▮▮▮▮ ─┘
 //! ```
 //!
-//! The bounds of all rules cut a field's values into intervals; within one, the same rules are open.
 //! An interval's rules are a list where they are few, else a bit for each rule; rules that do not look
 //! at the field are one set of bits for all. This is the bit vector of Lakshman and Stiliadis (1998)
-//! with most of its zeros left out.
-//!
-//! What is found may be too much, never too little: a rule whose interval is so wide that it would
-//! stand in too many lists counts as one that does not look. So each rule found is asked by its gate,
-//! and whatever remembers or counts sees exactly the packets that it sees in a walk rule by rule.
+//! with most of its zeros left out. A rule whose interval is so wide that it would stand in too many lists
+//! counts as one that does not look.
 
-use super::gate::{FIELDS, Facts, Gate};
-use std::sync::Arc;
-
-/// Fewer rules than this are quicker asked one by one.
-pub(crate) const FEW: usize = 96;
+use super::{Cut, place};
+use crate::firewall::gate::{FIELDS, Facts, Gate};
 
 /// How many intervals the rules may stand in, for each rule of the table: bounds memory and time.
 const BREADTH: usize = 64;
@@ -27,11 +20,13 @@ const BREADTH: usize = 64;
 /// Rules in a word of bits.
 const BITS: usize = u64::BITS as usize;
 
-/// The classes of a table's gates.
+/// Those rules, and their classes. From here on they have numbers of their own, without gaps.
 #[derive(Clone, Debug)]
-pub(crate) struct Classes {
-    /// Of the fields that any rule looks at.
-    fields: Vec<Arc<Field>>,
+pub(super) struct Broad {
+    /// Their numbers among all rules.
+    rules: Vec<u32>,
+    /// The fields that any of them looks at.
+    fields: Vec<Field>,
 }
 
 /// The classes of one field.
@@ -55,46 +50,21 @@ struct Set {
     bits: u32,
 }
 
-impl Classes {
-    /// Of these gates; `None` if they are few, or all let everything through.
-    pub(crate) fn of(gates: &[Gate]) -> Option<Classes> {
-        if gates.len() < FEW {
-            return None;
-        }
-        let fields = (0..FIELDS).filter_map(|at| Field::of(at, gates)).map(Arc::new);
-        let fields: Vec<_> = fields.collect();
-        (!fields.is_empty()).then_some(Classes { fields })
-    }
-
-    /// Of these gates, as [`of`](Self::of) makes them, where these classes are of `old`: a field at which
-    /// all gates look as before stays.
-    pub(crate) fn patched(&self, old: &[Gate], gates: &[Gate]) -> Option<Classes> {
-        if old.len() != gates.len() {
-            return Classes::of(gates);
-        }
-        let both = || old.iter().zip(gates).filter(|(old, gate)| old != gate);
-        let looks = |gate: &Gate, at| {
-            let mut pieces = Vec::new();
-            gate.pieces(at, |first, last| pieces.push((first, last)));
-            pieces
-        };
-        let fields = (0..FIELDS).filter_map(|at| {
-            match both().all(|(old, gate)| looks(old, at) == looks(gate, at)) {
-                true => self.fields.iter().find(|field| field.at == at).cloned(),
-                false => Field::of(at, gates).map(Arc::new),
-            }
-        });
-        let fields: Vec<_> = fields.collect();
-        (!fields.is_empty()).then_some(Classes { fields })
+impl Broad {
+    /// Of these rules, in their order.
+    pub(super) fn of(gates: &[Gate], rules: Vec<u32>) -> Broad {
+        let gates: Vec<Gate> = rules.iter().map(|&rule| gates[rule as usize]).collect();
+        let fields = (0..FIELDS).filter_map(|at| Field::of(at, &gates)).collect();
+        Broad { rules, fields }
     }
 
     /// Begins to look for the gates that let a packet through.
-    pub(crate) fn search(&self, facts: &Facts) -> Search<'_> {
+    pub(super) fn search(&self, facts: &Facts) -> Search<'_> {
         let mut spots = [Spot { list: &[], bits: &[], at: 0 }; FIELDS];
         for (spot, field) in spots.iter_mut().zip(&self.fields) {
             *spot = field.spot(facts.value(field.at));
         }
-        Search { spots, fields: self.fields.len(), block: 0 }
+        Search { rules: &self.rules, spots, fields: self.fields.len(), block: 0, number: 0 }
     }
 }
 
@@ -108,22 +78,29 @@ struct Spot<'a> {
 }
 
 /// A search for the gates that let one packet through.
-pub(crate) struct Search<'a> {
+pub(super) struct Search<'a> {
+    rules: &'a [u32],
     spots: [Spot<'a>; FIELDS],
     fields: usize,
     /// The block that was asked last.
     block: usize,
+    /// Where the rules began that were asked last.
+    number: usize,
 }
 
 impl Search<'_> {
     /// The first of the gates `start..end` that lets the packet through.
-    pub(crate) fn next(
+    pub(super) fn next(
         &mut self,
         gates: &[Gate],
         facts: &Facts,
         start: usize,
         end: usize,
     ) -> Option<usize> {
+        if self.rules.last().is_none_or(|&last| (last as usize) < start) {
+            return None;
+        }
+        let start = self.number(start);
         let mut block = start / BITS;
         if block < self.block {
             self.spots.iter_mut().for_each(|spot| spot.at = 0);
@@ -132,14 +109,16 @@ impl Search<'_> {
         let found = loop {
             if open == 0 {
                 block += 1;
-                if block * BITS >= end {
+                if self.rules.get(block * BITS).is_none_or(|&rule| rule as usize >= end) {
                     break None;
                 }
                 open = self.open(block);
                 continue;
             }
-            let rule = block * BITS + open.trailing_zeros() as usize;
+            let at = block * BITS + open.trailing_zeros() as usize;
             open &= open - 1;
+            let Some(&rule) = self.rules.get(at) else { break None };
+            let rule = rule as usize;
             if rule >= end {
                 break None;
             }
@@ -149,6 +128,24 @@ impl Search<'_> {
         };
         self.block = block;
         found
+    }
+
+    /// The first of these rules that is no earlier than one of all rules. Mostly it is the next one.
+    #[inline]
+    fn number(&mut self, rule: usize) -> usize {
+        let is_earlier = |other: &u32| (*other as usize) < rule;
+        let is_late = |at: usize| at > 0 && !is_earlier(&self.rules[at - 1]);
+        let mut at = self.number;
+        if is_late(at) {
+            at = 0;
+        } else if self.rules.get(at).is_some_and(is_earlier) {
+            at += 1;
+        }
+        if self.rules.get(at).is_some_and(is_earlier) {
+            at += self.rules[at..].partition_point(is_earlier);
+        }
+        self.number = at;
+        self.number
     }
 
     /// Which of the 64 rules of a block may be open; blocks are asked upwards.
@@ -180,50 +177,34 @@ impl Spot<'_> {
 impl Field {
     /// `None` if no rule looks at it.
     fn of(at: usize, gates: &[Gate]) -> Option<Field> {
-        let blocks = gates.len().div_ceil(BITS);
-        let mut any = vec![0u64; blocks];
-        let set =
-            |bits: &mut [u64], rule: u32| bits[rule as usize / BITS] |= 1 << (rule as usize % BITS);
-        // Values from, to, and whose.
-        let mut pieces: Vec<(u32, u32, u32)> = Vec::new();
-        for (rule, gate) in gates.iter().enumerate() {
-            if !gate.pieces(at, |first, last| pieces.push((first, last, rule as u32))) {
-                set(&mut any, rule as u32);
-            }
-        }
+        let Cut { starts, mut pieces } = Cut::of(at, gates, |_| true);
         if pieces.is_empty() {
             return None;
         }
-        let ends = pieces.iter().filter_map(|(_, last, _)| last.checked_add(1));
-        let mut starts: Vec<u32> =
-            pieces.iter().map(|piece| piece.0).chain(ends).chain([0]).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        let place = |value: u32| starts.partition_point(|&start| start <= value) - 1;
-        for piece in &mut pieces {
-            // From now on, intervals.
-            (piece.0, piece.1) = (place(piece.0) as u32, place(piece.1) as u32 + 1);
+        let mut any = vec![0u64; gates.len().div_ceil(BITS)];
+        let set =
+            |bits: &mut [u64], rule: u32| bits[rule as usize / BITS] |= 1 << (rule as usize % BITS);
+        for (rule, gate) in gates.iter().enumerate() {
+            if !gate.pieces(at, |_, _| ()) {
+                set(&mut any, rule as u32);
+            }
         }
         leave_out_broad(&mut pieces, BREADTH * gates.len(), |rule| set(&mut any, rule));
 
-        let mut counts = vec![0i32; starts.len() + 1];
-        for &(from, to, _) in &pieces {
-            counts[from as usize] += 1;
-            counts[to as usize] -= 1;
-        }
-        let (mut count, mut listed, mut bits) = (0, 0, any.clone());
-        let mut sets = Vec::with_capacity(starts.len());
-        for change in &counts[..starts.len()] {
-            count += change;
+        let cut = Cut { starts, pieces };
+        let (mut listed, mut bits) = (0, any.clone());
+        let mut sets = Vec::with_capacity(cut.starts.len());
+        for count in cut.crowds() {
             let mut set = Set { list: (listed, listed), bits: 0 };
-            if count as usize > blocks {
+            if count as usize > any.len() {
                 set.bits = bits.len() as u32;
                 bits.extend_from_slice(&any);
             } else {
-                listed += count as u32;
+                listed += count;
             }
             sets.push(set);
         }
+        let Cut { starts, pieces } = cut;
         let mut lists = vec![0; listed as usize];
         for &(from, to, rule) in &pieces {
             for entry in &mut sets[from as usize..to as usize] {
@@ -240,7 +221,7 @@ impl Field {
 
     #[inline]
     fn spot(&self, value: u32) -> Spot<'_> {
-        let set = self.sets[self.starts.partition_point(|&start| start <= value) - 1];
+        let set = self.sets[place(&self.starts, value)];
         let list = &self.lists[set.list.0 as usize..set.list.1 as usize];
         Spot { list, bits: &self.bits[set.bits as usize..], at: 0 }
     }
