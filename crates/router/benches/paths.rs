@@ -7,6 +7,8 @@
 //! Frames lie in the caches as a network card with direct cache access would leave them: written by
 //! another, within the last 4,096 frames. Labelled metric × way: `ns/packet/…`.
 
+// Connections that begin.
+mod first;
 // IPv6's devices and frames.
 mod six;
 // What DPDK's testpmd does meanwhile.
@@ -16,7 +18,7 @@ use config::{Interpreter, Tree, Value};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use port::memory::{self, MemoryPort};
 use port::{Batch, Pool, Port, Slab};
-use router::ip::fib::{list, synthetic};
+use router::ip::fib::{list, synthetic, synthetic6};
 use router::ip::route::Target;
 use router::queue::menu::SIMPLE;
 use router::{MENUS, PortInfo, Router};
@@ -278,7 +280,8 @@ fn routes() -> Vec<Ipv4Prefix> {
 
 /// The same of IPv6.
 fn routes6() -> Vec<Ipv6Prefix> {
-    let mut routes = read_routes().map_or_else(|| six::made_up(160_000), |list| list.ipv6);
+    let mut routes =
+        read_routes().map_or_else(|| synthetic6::prefixes(160_000, 1), |list| list.ipv6);
     routes.sort_unstable();
     routes.dedup();
     routes
@@ -348,8 +351,8 @@ fn rules() -> String {
 }
 
 /// 25 rules in each of raw, mangle and filter, of which mangle's last two mark connections and packets,
-/// and NAT for the even hosts.
-fn marked() -> String {
+/// NAT for the even hosts, and simple queues.
+fn marked(queues: u8) -> String {
     let nothing = |chain: &str, n: usize| -> String {
         (0..n)
             .map(|n| format!("add chain={chain} src-address=172.16.{n}.0/24 action=drop\n"))
@@ -360,8 +363,11 @@ fn marked() -> String {
         .step_by(2)
         .map(|host| format!("add chain=srcnat src-address=10.0.1.{host} action=masquerade\n"))
         .collect();
+    let queues: String = (0..queues)
+        .map(|n| format!("/queue simple add target=10.0.1.{}/32 max-limit=10G/10G\n", 1 + n))
+        .collect();
     format!(
-        "/ip firewall raw\n{}/ip firewall mangle\n{}\
+        "{queues}/ip firewall raw\n{}/ip firewall mangle\n{}\
          add chain=prerouting connection-mark=no-mark action=mark-connection \
          new-connection-mark=c passthrough=yes\n\
          add chain=prerouting connection-mark=c action=mark-packet new-packet-mark=p\n\
@@ -476,10 +482,16 @@ fn paths(c: &mut Criterion) {
         });
     }
 
-    let mut device = routed(&marked());
+    for (queues, with) in [(0, ""), (25, ", 25 simple queues")] {
+        let mut device = routed(&marked(queues));
+        hosts(&mut device, 10);
+        let rules = "25 rules each of raw, mangle, filter, marks, 10,000 flows, half masqueraded";
+        run(c, &format!("{rules}{with}"), &mut device, &udp_flows(flows, true));
+    }
+
+    let mut device = routed(&first::rules(10_000));
     hosts(&mut device, 10);
-    let name = "25 rules each of raw, mangle, filter, marks, 10,000 flows, half masqueraded";
-    run(c, name, &mut device, &udp_flows(flows, true));
+    run(c, "10,000 filter rules, 10,000 flows", &mut device, &udp_flows(flows, false));
 
     let mut device = routed(
         "/ip firewall mangle\nadd chain=prerouting action=change-dscp new-dscp=46\n\
@@ -640,5 +652,5 @@ fn beside_testpmd(_: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, paths, links, tunnels, ipv6, beside_testpmd);
+criterion_group!(benches, paths, links, tunnels, ipv6, first::first, beside_testpmd);
 criterion_main!(benches);

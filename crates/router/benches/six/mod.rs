@@ -107,28 +107,6 @@ pub(crate) fn anywhere(routes: &[Ipv6Prefix], n: usize) -> Vec<Vec<u8>> {
     (0..n).map(frame).collect()
 }
 
-/// So many networks with the lengths of the Internet's of 2025, of which half are /48.
-pub(crate) fn made_up(n: usize) -> Vec<Ipv6Prefix> {
-    const LENGTHS: [(u64, u8); 8] =
-        [(47, 48), (14, 32), (9, 44), (8, 40), (4, 36), (3, 29), (8, 46), (7, 34)];
-    const REGISTRIES: [u128; 6] = [0x2001, 0x2400, 0x2600, 0x2800, 0x2a00, 0x2c00];
-    let mut random = Random(7);
-    let prefix = |_| {
-        let mut share = random.next() % 100;
-        let lens = LENGTHS.iter().find(|(part, _)| {
-            let is_it = share < *part;
-            share = share.saturating_sub(*part);
-            is_it
-        });
-        let registry = REGISTRIES[random.next() as usize % REGISTRIES.len()];
-        // Some thousand networks have most of the rest among theirs.
-        let network =
-            u128::from(random.next() % 4096) << 96 | u128::from(random.next() as u32) << 64;
-        Ipv6Prefix::new(registry << 112 | network, lens.map_or(48, |(_, len)| *len))
-    };
-    (0..n).map(prefix).collect()
-}
-
 /// 25 rules that match nothing.
 pub(crate) fn rules() -> String {
     (0..25)
