@@ -124,6 +124,42 @@ fn a_prefix_is_delegated() {
     }
 }
 
+/// `script` and `binding-script`: what is got and lost, told to scripts.
+#[test]
+fn scripts_know_what_was_bound() {
+    let (mut home, mut isp) = (fresh(HOME), fresh(ISP));
+    home.run("/interface ethernet set ether1 mac-address=02:00:00:00:00:77");
+    home.run("/ipv6 dhcp-client set 0 script=\":put got\"");
+    isp.run("/ipv6 dhcp-server set s binding-script=\":put bound\"");
+    let ran = |rig: &mut Rig| -> Vec<String> {
+        let all = std::iter::from_fn(|| rig.router.take_script());
+        all.map(|wanted| format!("{} {} {}", wanted.who, wanted.script, wanted.known)).collect()
+    };
+    let check = |ran: &[String], words: &[&[&str]]| {
+        assert_eq!(ran.len(), words.len(), "{ran:#?}");
+        for word in words.iter().flat_map(|words| *words) {
+            assert!(ran.iter().any(|ran| ran.contains(word)), "{word} in\n{ran:#?}");
+        }
+    };
+    cable(&mut home, &mut isp, 170);
+    let prefix = "\"pd-prefix\" \"2001:db8:100::/56\"";
+    check(
+        &ran(&mut home),
+        &[&["dhcpv6-client ether1 :put got", "\"pd-valid\" 1", "\"na-valid\" 1", prefix]],
+    );
+    let bound = "\"bindingPrefix\" \"2001:db8:100::/56\"";
+    let of = ["dhcpv6-server s :put bound", "\"bindingBound\" 1", bound];
+    check(
+        &ran(&mut isp),
+        &[&of, &["\"bindingAddress\" \"2001:db8:1::", "\"bindingDUID\" \"0x0003000102"]],
+    );
+    // Nobody is there any more.
+    home.wait(Duration::from_secs(130));
+    isp.wait(Duration::from_secs(130));
+    check(&ran(&mut home), &[&["\"pd-valid\" 0", "\"na-valid\" 0", prefix]]);
+    check(&ran(&mut isp), &[&["\"bindingBound\" 0", bound], &[]]);
+}
+
 /// `check-gateway`: a default router that keeps silent is none, though the lease lasts; another one takes its
 /// place, until it answers again.
 #[test]

@@ -352,10 +352,14 @@ fn replied(
         return;
     };
     let name = &program.interface(client.interface).name;
-    let before: Vec<_> = machine.given.iter().flat_map(Leased::all).collect();
+    let before: Vec<_> = machine.given.iter().flat_map(Leased::all).copied().collect();
     for lease in leased.all().filter(|lease| !before.iter().any(|old| old.prefix == lease.prefix)) {
         let text = format!("dhcpv6-client on {name} got {}", lease.prefix);
         r.stats.log.say(now, "dhcp,info", &text);
+    }
+    let same = leased.all().map(|lease| lease.prefix).eq(before.iter().map(|lease| lease.prefix));
+    if !same {
+        want_script(r, program, client, &leased, true);
     }
     (machine.state, machine.due, machine.tries) = (State::Bound, leased.renew, 0);
     (machine.given, machine.offer) = (Some(leased), None);
@@ -445,11 +449,30 @@ fn lost(
     why: &str,
 ) {
     let Some(given) = machine.given.take() else { return };
+    want_script(r, program, client, &given, false);
     let name = &program.interface(client.interface).name;
     for lease in given.all() {
         let text = format!("dhcpv6-client on {name} lost {} - {why}", lease.prefix);
         r.stats.log.say(now, "dhcp,critical,error", &text);
     }
+}
+
+/// Wants the client's script to run, which knows what it has, and whether that is its own now.
+fn want_script(r: &mut Router, program: &Program, client: &Client, given: &Leased, has: bool) {
+    let interface = &program.interface(client.interface).name;
+    let (prefix, address) = (given.prefixes.first(), given.address.as_ref());
+    let valid = |lease: Option<&Lease>| u8::from(has && lease.is_some()).to_string();
+    let text = |lease: Option<&Lease>| {
+        config::quote_always(&lease.map_or(String::new(), |lease| lease.prefix.to_string()))
+    };
+    let known = [
+        ("interface", config::quote_always(interface)),
+        ("pd-valid", valid(prefix)),
+        ("pd-prefix", text(prefix)),
+        ("na-valid", valid(address)),
+        ("na-address", text(address)),
+    ];
+    r.services.want_script(format!("dhcpv6-client {interface}"), &known, &client.script);
 }
 
 /// Tells what was found out.

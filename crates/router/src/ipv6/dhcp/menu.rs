@@ -46,7 +46,12 @@ pub(crate) const CLIENT: Menu = Menu {
         Property::only("allow-reconfigure", &Type::Bool, &["no"], "servers cannot wake it"),
         Property::only("dhcp-options", &Type::Text, &[""], "no options of a user's are sent")
             .default(""),
-        Property::only("script", &Type::Text, &[""], "scripts are not run").default(""),
+        Property::new(
+            "script",
+            Type::Text,
+            "A script, or its name: run when something is got or lost.",
+        )
+        .default(""),
         Property::new(
             "check-gateway",
             Type::Enum(&["none", "ping"]),
@@ -105,7 +110,8 @@ pub(crate) const SERVER: Menu = Menu {
         Property::new("allow-dual-stack-queue", Type::Bool, NO_QUEUE).default("yes"),
         Property::only("insert-queue-before", &WORD, &["first"], NO_QUEUE),
         Property::only("use-radius", &Type::Enum(&["accounting", "no", "yes"]), &["no"], NO_RADIUS),
-        Property::only("binding-script", &Type::Text, &[""], "scripts are not run").default(""),
+        Property::new("binding-script", Type::Text, "A script, or its name: run by binding.")
+            .default(""),
         Property::only("address-lists", &Type::Text, &[""], NO_LISTS).default(""),
         Property::only("delay-threshold", &WORD, &["none", "0s"], "clients are answered at once"),
         Property::missing("parent-queue", NO_QUEUE),

@@ -10,6 +10,7 @@
 //! ends after a minute. There are no more than [`MAX`] bindings, and no message asks for more than
 //! [`ASKED`] of them.
 
+use super::menu::show_duid;
 use super::settings::{Server, Typed};
 use super::{client, dns_servers, duid, say};
 use crate::interface::InterfaceId;
@@ -60,18 +61,11 @@ const MAX_OPTIONS: usize = 800;
 
 /// Ends what has expired; returns when something does next.
 pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
-    let (bindings, used) = (&mut r.services.v6.bindings.0, &mut r.services.v6.used);
-    if bindings.is_empty() {
-        return None;
+    let ended = r.services.v6.bindings.0.extract_if(.., |_, binding| now >= binding.expires);
+    for (key, binding) in ended.collect::<Vec<_>>() {
+        ends(r, &key, &binding);
     }
-    bindings.retain(|_, binding| {
-        let stays = now < binding.expires;
-        if !stays {
-            used.free(binding.prefix);
-        }
-        stays
-    });
-    bindings.values().map(|binding| binding.expires).min()
+    r.services.v6.bindings.0.values().map(|binding| binding.expires).min()
 }
 
 /// The configuration is another one: what does not fit it any more ends.
@@ -251,6 +245,9 @@ fn bind(
         *binding = fresh;
     }
     binding.seen = now;
+    if commits && !held.is_some_and(|(_, bound)| bound) {
+        want_script(r, server, id, prefix, true);
+    }
     (given.t1_s, given.t2_s) = (preferred_s / 2, (u64::from(preferred_s) * 4 / 5) as u32);
     let (address, len) = (prefix.bits().into(), prefix.len());
     given.lent.push(Lent { address, len, preferred_s, valid_s });
@@ -313,8 +310,34 @@ fn choose(
 fn end(r: &mut Router, server: &Server, (id, asked): (Vec<u8>, &Association)) {
     let key = (server.id, id, asked.iaid, asked.is_pd);
     if let Some(binding) = r.services.v6.bindings.0.remove(&key) {
-        r.services.v6.used.free(binding.prefix);
+        ends(r, &key, &binding);
     }
+}
+
+/// Frees what a binding that is no more had.
+fn ends(r: &mut Router, (server, duid, ..): &Key, binding: &Binding) {
+    r.services.v6.used.free(binding.prefix);
+    let program = r.program.clone();
+    let server = program.v6.dhcp.servers.iter().find(|other| other.id == *server);
+    if let Some(server) = server.filter(|_| binding.bound) {
+        want_script(r, server, duid, binding.prefix, false);
+    }
+}
+
+/// Wants the server's script to run for a client that is bound now, or is no more.
+fn want_script(r: &mut Router, server: &Server, duid: &[u8], prefix: Ipv6Prefix, bound: bool) {
+    let (address, delegated) = match prefix.len() {
+        128 => (prefix.to_string(), String::new()),
+        _ => (String::new(), prefix.to_string()),
+    };
+    let known = [
+        ("bindingBound", u8::from(bound).to_string()),
+        ("bindingServerName", config::quote_always(&server.name)),
+        ("bindingDUID", config::quote_always(&show_duid(duid))),
+        ("bindingAddress", config::quote_always(&address)),
+        ("bindingPrefix", config::quote_always(&delegated)),
+    ];
+    r.services.want_script(format!("dhcpv6-server {}", server.name), &known, &server.script);
 }
 
 /// Tells the routes to what was delegated.

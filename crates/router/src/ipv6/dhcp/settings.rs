@@ -38,6 +38,8 @@ pub(crate) struct Client {
     pub(crate) check: Option<How>,
     pub(crate) use_dns: bool,
     pub(crate) rapid: bool,
+    /// What is run when something is got or lost.
+    pub(crate) script: String,
 }
 
 /// `/ipv6 dhcp-server`.
@@ -53,6 +55,8 @@ pub(crate) struct Server {
     pub(crate) rapid: bool,
     pub(crate) distance: u8,
     pub(crate) options: Vec<(u16, Vec<u8>)>,
+    /// What is run when a client is bound, and no longer.
+    pub(crate) script: String,
 }
 
 /// `/ipv6 dhcp-server binding`: a typed one.
@@ -113,6 +117,7 @@ fn client(names: &Names, item: Read) -> Option<Client> {
         check: How::read(item),
         use_dns: item.bool("use-peer-dns"),
         rapid: item.bool("rapid-commit"),
+        script: item.text("script"),
     })
 }
 
@@ -129,6 +134,7 @@ fn server(tree: &Tree, names: &Names, item: Read) -> Option<Server> {
         rapid: item.bool("rapid-commit"),
         distance: item.number("route-distance") as u8,
         options: options(tree, &item),
+        script: item.text("binding-script"),
     })
 }
 
