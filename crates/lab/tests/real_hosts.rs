@@ -61,6 +61,13 @@ fn a_house_with_both_families_gets_a_prefix_and_hands_it_out() {
 }
 
 #[test]
+fn managers_ask_by_every_version_of_snmp() {
+    if can_have_hosts(&["sysctl", "snmpget", "snmpbulkwalk"]) {
+        check("snmp.yaml", &[]);
+    }
+}
+
+#[test]
 fn the_home_router_shows_what_fasttrack_does() {
     if !can_have_hosts(&["sysctl", "ping", "curl", "python3", "dig", "iperf3"]) {
         return;

@@ -7,9 +7,11 @@
 //! ```
 //!
 //! Every item is a tag, a length and contents (BER, X.690). Only what a response says of itself is
-//! read, not its values; [`agent`] is the other side. Missing: **version 3**, **sets and traps**.
+//! read, not its values; [`agent`] is the other side, and [`v3`] what version 3 has around it. Missing:
+//! **sets and traps**.
 
 pub mod agent;
+pub mod v3;
 
 /// The UDP port of whoever answers.
 pub const PORT: u16 = 161;

@@ -39,6 +39,8 @@ pub(crate) struct Services {
     pub(crate) mappings: nat_pmp::Mappings,
     /// Until then what recipes have counted is new enough for SNMP.
     pub(crate) snmp_counted: Moment,
+    /// What was wrong with messages of version 3.
+    pub(crate) snmp_wrong: crate::snmp::users::Counts,
     /// The time of day.
     pub(crate) ntp: ntp::Client,
     /// Devices that have said that they are there.

@@ -1,17 +1,20 @@
-//! `/snmp`: an agent of versions 1 and 2c that is asked and never told (RFC 3416, RFC 1901).
+//! `/snmp`: an agent of versions 1, 2c and 3 that is asked and never told (RFC 3416, RFC 1901, RFC 3414).
 //!
 //! ```text
 //! LOCAL IN, UDP 161 ─► community? from there? ─► GET, GETNEXT, GETBULK ─► [`mib`] ─► through OUTPUT
-//!                       └ no: dropped, counted, not answered
+//!              ▲        └ no: dropped, counted, not answered
+//!              └ version 3: [`users`]
 //! ```
 //!
 //! It answers with one datagram of one frame, whatever it is asked for: who lies about his address gets
 //! another no more than that. Nothing can be set.
 //!
-//! **Missing**: version 3, traps, informs, the rest of MikroTik's MIB, addresses of IPv6.
+//! **Missing**: traps, informs, the rest of MikroTik's MIB, addresses of IPv6.
 
 pub(crate) mod menu;
 mod mib;
+// Version 3's.
+pub(crate) mod users;
 
 use crate::discard::Discard;
 use crate::ip::datagram;
@@ -22,12 +25,12 @@ use config::ItemId;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::layers::protocol;
-use wire::snmp::PORT;
 use wire::snmp::agent::{self, Kind, Request, Value, error};
+use wire::snmp::{PORT, v3};
 use wire::{Ipv4Prefix, Moment};
 
-/// Bytes of a response's values: it fits a frame.
-const MOST: usize = 1300;
+/// Bytes of a response's values: it fits a frame, with what version 3 has around it.
+const MOST: usize = 1240;
 /// How old what recipes have counted may be.
 const FRESH: Duration = Duration::from_secs(1);
 
@@ -35,6 +38,8 @@ const FRESH: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     enabled: bool,
+    /// The router's name among engines of version 3.
+    engine: Vec<u8>,
     contact: String,
     location: String,
     communities: Vec<Community>,
@@ -48,6 +53,17 @@ pub(crate) struct Settings {
 struct Community {
     name: String,
     from: Vec<Ipv4Prefix>,
+    /// How he asks: by the name alone, or as a user of version 3.
+    level: Level,
+    keys: Option<users::Keys>,
+}
+
+/// `security`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    None,
+    Authorized,
+    Private,
 }
 
 /// Whether a packet is a question.
@@ -60,31 +76,48 @@ pub(crate) fn is_asked(r: &Router, p: &Packet) -> bool {
 pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
     let tuple = p.layers.tuple;
     let settings = r.program.system.snmp.clone();
+    let from_there = |who: &&Community| who.from.iter().any(|from| from.contains(tuple.src));
+    let users: Vec<&Community> = settings.communities.iter().filter(from_there).collect();
     let may = |request: &Request| {
-        let mut communities = settings.communities.iter();
-        communities.any(|community| {
-            community.name.as_bytes() == request.community
-                && community.from.iter().any(|from| from.contains(tuple.src))
-        })
+        let is_his = |who: &&Community| who.name.as_bytes() == request.community;
+        users.iter().any(|who| who.level == Level::None && is_his(who))
     };
-    let request = r.datagram(&p).and_then(agent::read).filter(may);
-    let Some(request) = request else { return r.discard(p, Discard::BadSnmp) };
-    r.tell(|| Event::Local);
-    r.consume(p);
     if now >= r.services.snmp_counted {
         r.services.snmp_counted = now + FRESH;
         r.learnt.recipes.fold(&mut r.stats.counters);
     }
-    let answer = answer(&mib::Mib::new(r, now), &request);
-    datagram::answer(r, now, &tuple, &answer);
+    let payload = r.datagram(&p).unwrap_or_default().to_vec();
+    let said = if v3::is_3(&payload) {
+        let (zero, dice) = (r.rules.clock.zero, r.services.dice.throw());
+        let mut counts = std::mem::take(&mut r.services.snmp_wrong);
+        let here = users::Here { settings: &settings, users: users.clone(), zero, now, dice };
+        let said = here.hear(&mut counts, &payload, |scoped| {
+            let (error, index, bindings) = answer(&mib::Mib::new(r, now), &scoped.request);
+            v3::response(scoped, error, index, &bindings)
+        });
+        r.services.snmp_wrong = counts;
+        said
+    } else {
+        agent::read(&payload).filter(may).map(|request| {
+            let (error, index, bindings) = answer(&mib::Mib::new(r, now), &request);
+            agent::response(&request, error, index, &bindings)
+        })
+    };
+    let Some(said) = said else { return r.discard(p, Discard::BadSnmp) };
+    r.tell(|| Event::Local);
+    r.consume(p);
+    datagram::answer(r, now, &tuple, &said);
 }
 
+/// An error, which name it is about, and values with their names.
+type Answer = (i32, usize, Vec<(Vec<u32>, Value)>);
+
 /// The response to a request.
-fn answer(mib: &mib::Mib, request: &Request) -> Vec<u8> {
+fn answer(mib: &mib::Mib, request: &Request) -> Answer {
     let asked = |value: Value| move |name: &Vec<u32>| (name.clone(), value.clone());
     let failed = |error, index| {
         let names: Vec<_> = request.names.iter().map(asked(Value::Null)).collect();
-        agent::response(request, error, index, &names)
+        (error, index, names)
     };
     let (first, rest) = match request.kind {
         Kind::Set => {
@@ -114,7 +147,7 @@ fn answer(mib: &mib::Mib, request: &Request) -> Vec<u8> {
         };
         match room.checked_sub(agent::len(&name, &value)) {
             Some(left) => room = left,
-            None => return agent::response(request, error::TOO_BIG, 0, &[]),
+            None => return (error::TOO_BIG, 0, Vec::new()),
         }
         bindings.push((name, value));
     }
@@ -136,5 +169,5 @@ fn answer(mib: &mib::Mib, request: &Request) -> Vec<u8> {
             break;
         }
     }
-    agent::response(request, error::NONE, 0, &bindings)
+    (error::NONE, 0, bindings)
 }

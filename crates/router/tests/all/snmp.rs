@@ -1,11 +1,11 @@
-//! `/snmp`: who may ask, and what is answered; net-snmp's tools walk over a running router in the
-//! `cli` tests.
+//! `/snmp`: who may ask, and what is answered; net-snmp's tools walk over a router in `labs/snmp.yaml`.
 
 use crate::rig::{Rig, mac, own_mac};
 use router::discard::Discard;
 use wire::craft::{self, ip};
 use wire::layers;
 use wire::snmp::agent::{self, Kind, Request};
+use wire::snmp::v3::{self, Head, Scoped, flag};
 
 const CONFIG: &str = "\
 /system identity set name=gw
@@ -85,11 +85,7 @@ fn walk(rig: &mut Rig, is_2c: bool) -> usize {
         if wire::snmp::response(&payload).unwrap().error == 2 || has(&payload, &[0x82, 0]) {
             return count;
         }
-        // A response reads as a request, but for its tag.
-        let mut payload = payload;
-        let at = payload.iter().position(|&byte| byte == 0xa2).unwrap();
-        payload[at] = 0xa1;
-        let next = agent::read(&payload).unwrap().names.remove(0);
+        let next = agent::names(&payload).unwrap().remove(0);
         assert!(next > name, "{next:?} is not behind {name:?}");
         (name, count) = (next, count + 1);
     }
@@ -104,6 +100,45 @@ fn a_walk_ends() {
     // Version 1 stops where a counter of 64 bits would be.
     let mut rig = Rig::new(2, CONFIG);
     assert!(walk(&mut rig, false) < all);
+}
+
+/// Version 3: who does not know the engine is told it; users sign or encrypt in `labs/snmp.yaml`.
+#[test]
+fn version_3() {
+    let users =
+        "/snmp community add name=signs security=authorized authentication-password=longenough";
+    let mut rig = Rig::new(2, &format!("{CONFIG}{users}"));
+    let engine = [0x80, 0, 0x3a, 0x8c, 4];
+    let named = |engine: &[u8], user: &[u8], flags: u8| Head {
+        id: 5,
+        flags,
+        engine: engine.to_vec(),
+        user: user.to_vec(),
+        ..Head::default()
+    };
+    let asked = Scoped {
+        engine: engine.to_vec(),
+        context: Vec::new(),
+        request: asks(Kind::GetNext, &[NAME]),
+    };
+    let stats = |n: u8| [0x2b, 6, 1, 6, 3, 15, 1, 1, n, 0];
+    for (head, says) in [
+        (named(b"", b"", flag::REPORTABLE), Some(stats(4).to_vec())),
+        (named(b"another", b"public", flag::REPORTABLE), Some(stats(4).to_vec())),
+        (named(b"", b"", 0), None),
+        (named(&engine, b"nobody", flag::REPORTABLE), Some(stats(3).to_vec())),
+        (named(&engine, b"signs", flag::REPORTABLE), Some(stats(1).to_vec())),
+        (named(&engine, b"public", flag::REPORTABLE), Some(vec![4, 2, b'g', b'w'])),
+    ] {
+        let payload = v3::write(&head, 1400, &v3::request(&asked));
+        let said = answer(&mut rig, &payload);
+        assert_eq!(said.is_some(), says.is_some(), "{head:?}");
+        let (Some(said), Some(says)) = (said, says) else { continue };
+        assert!(has(&said, &says), "{head:?} {said:02x?}");
+        let read = v3::read(&said).unwrap();
+        assert_eq!((read.head.id, &read.head.engine[..]), (5, &engine[..]));
+        assert!(read.head.flags == 0 && read.head.boots > 0, "{:?}", read.head);
+    }
 }
 
 #[test]

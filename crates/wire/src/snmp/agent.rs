@@ -1,4 +1,4 @@
-//! SNMP as an agent hears and says it: requests of versions 1 and 2c, and responses with values.
+//! SNMP as an agent hears and says it: requests, and responses with values.
 //!
 //! Reading takes any bytes, never panics, and takes no more than [`MOST_NAMES`] names of
 //! [`LONGEST_NAME`] numbers each.
@@ -95,6 +95,11 @@ pub fn read(payload: &[u8]) -> Option<Request> {
         _ => return None,
     };
     let (community, rest) = take(OCTETS, rest)?;
+    read_pdu(rest, is_2c, community.to_vec())
+}
+
+/// Reads a request's PDU, which is of version 2c or later, or of 1.
+pub(super) fn read_pdu(rest: &[u8], is_2c: bool, community: Vec<u8>) -> Option<Request> {
     let kind = match rest.first()? {
         0xa0 => Kind::Get,
         0xa1 => Kind::GetNext,
@@ -106,7 +111,22 @@ pub fn read(payload: &[u8]) -> Option<Request> {
     let (request, rest) = number(pdu)?;
     let (first, rest) = number(rest)?;
     let (second, rest) = number(rest)?;
-    let (mut bindings, _) = take(SEQUENCE, rest)?;
+    let (bindings, _) = take(SEQUENCE, rest)?;
+    let names = read_names(bindings)?;
+    let positive = |number: i32| usize::try_from(number).unwrap_or(0);
+    let bulk = kind == Kind::GetBulk;
+    Some(Request {
+        is_2c,
+        community,
+        kind,
+        request,
+        non_repeaters: if bulk { positive(first) } else { 0 },
+        repetitions: if bulk { positive(second) } else { 0 },
+        names,
+    })
+}
+
+fn read_names(mut bindings: &[u8]) -> Option<Vec<Vec<u32>>> {
     let mut names = Vec::new();
     while !bindings.is_empty() {
         let (binding, behind) = take(SEQUENCE, bindings)?;
@@ -117,30 +137,43 @@ pub fn read(payload: &[u8]) -> Option<Request> {
         names.push(read_name(name)?);
         bindings = behind;
     }
-    let positive = |number: i32| usize::try_from(number).unwrap_or(0);
-    let bulk = kind == Kind::GetBulk;
-    Some(Request {
-        is_2c,
-        community: community.to_vec(),
-        kind,
-        request,
-        non_repeaters: if bulk { positive(first) } else { 0 },
-        repetitions: if bulk { positive(second) } else { 0 },
-        names,
-    })
+    Some(names)
+}
+
+/// The names of a response's values, as a manager reads them; `None` if it is none.
+pub fn names(response: &[u8]) -> Option<Vec<Vec<u32>>> {
+    let (message, _) = take(SEQUENCE, response)?;
+    let (_, rest) = number(message)?;
+    let (_, rest) = take(OCTETS, rest)?;
+    let (pdu, _) = take(RESPONSE, rest)?;
+    let (_, rest) = number(pdu)?;
+    let (_, rest) = number(rest)?;
+    let (_, rest) = number(rest)?;
+    read_names(take(SEQUENCE, rest)?.0)
 }
 
 /// Writes a response, a UDP payload.
 pub fn response(to: &Request, error: i32, index: usize, bindings: &[(Vec<u32>, Value)]) -> Vec<u8> {
+    let pdu = pdu(RESPONSE, to.request, error, index, bindings);
+    let version = integer(to.is_2c.into());
+    item(SEQUENCE, &[version, item(OCTETS, &to.community), pdu].concat())
+}
+
+/// Writes a PDU with values.
+pub(super) fn pdu(
+    tag: u8,
+    request: i32,
+    error: i32,
+    index: usize,
+    bindings: &[(Vec<u32>, Value)],
+) -> Vec<u8> {
     let of = |(name, value): &(Vec<u32>, Value)| {
         item(SEQUENCE, &[item(OBJECT, &identifier(name)), written(value)].concat())
     };
     let bindings: Vec<u8> = bindings.iter().flat_map(of).collect();
     let index = i32::try_from(index).unwrap_or(0);
-    let numbers = [integer(to.request), integer(error), integer(index)].concat();
-    let pdu = item(RESPONSE, &[numbers, item(SEQUENCE, &bindings)].concat());
-    let version = integer(to.is_2c.into());
-    item(SEQUENCE, &[version, item(OCTETS, &to.community), pdu].concat())
+    let numbers = [integer(request), integer(error), integer(index)].concat();
+    item(tag, &[numbers, item(SEQUENCE, &bindings)].concat())
 }
 
 /// How many bytes a binding takes in a response, at most.
@@ -150,6 +183,12 @@ pub fn len(name: &[u32], value: &Value) -> usize {
 
 /// Writes a request, as a manager does.
 pub fn request(of: &Request) -> Vec<u8> {
+    let pdu = request_pdu(of);
+    item(SEQUENCE, &[integer(of.is_2c.into()), item(OCTETS, &of.community), pdu].concat())
+}
+
+/// Its PDU.
+pub(super) fn request_pdu(of: &Request) -> Vec<u8> {
     let bindings = of.names.iter().flat_map(|name| {
         item(SEQUENCE, &[item(OBJECT, &identifier(name)), item(NULL, &[])].concat())
     });
@@ -163,8 +202,7 @@ pub fn request(of: &Request) -> Vec<u8> {
             Kind::Set => 3,
             Kind::GetBulk => 5,
         };
-    let pdu = item(tag, &[numbers.concat(), item(SEQUENCE, &bindings)].concat());
-    item(SEQUENCE, &[integer(of.is_2c.into()), item(OCTETS, &of.community), pdu].concat())
+    item(tag, &[numbers.concat(), item(SEQUENCE, &bindings)].concat())
 }
 
 fn written(value: &Value) -> Vec<u8> {
