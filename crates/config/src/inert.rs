@@ -28,7 +28,6 @@ pub const TABLE: &[(&str, &str)] = &[
     ("/interface wireless", "there are no radios"),
     ("/iot", "there is no such hardware"),
     ("/ip cloud", "there is no cloud"),
-    ("/ip dhcp-client option", "clients send those of RouterOS's defaults"),
     // Without a server (/ip hotspot itself, which is no inert menu) none of these is asked.
     ("/ip hotspot ip-binding", "there is no hotspot server"),
     ("/ip hotspot profile", "there is no hotspot server"),

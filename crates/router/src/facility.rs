@@ -131,6 +131,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ip::pool::USED_FACILITY,
     &dhcp::OPTION,
     &dhcp::SETS,
+    &dhcp::CLIENT_OPTION,
     &dhcp::SERVER,
     &dhcp::NETWORK,
     &dhcp::LEASE,

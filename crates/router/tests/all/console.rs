@@ -106,6 +106,9 @@ add src-address=10.0.1.0/24 routing-mark=second action=lookup-only-in-table tabl
 add name=tz code=101 value=\"s'UTC'0x00\" force=yes
 /ip dhcp-server option sets
 add name=all options=tz
+/ip dhcp-client option
+set clientid value=\"0x07\\$(CLIENT_MAC)\"
+add code=60 name=vendor value=\"s'a'\"
 /ip dhcp-server
 add name=d interface=lan address-pool=p lease-time=1h authoritative=yes dhcp-option-set=all delay-threshold=2s \\
     conflict-detection=no add-arp=yes

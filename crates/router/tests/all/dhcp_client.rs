@@ -64,6 +64,30 @@ fn a_client_says_its_name() {
     }
 }
 
+/// `/ip dhcp-client option`: what a user wants to be said.
+#[test]
+fn a_client_says_what_it_is_told_to() {
+    let client = "/ip dhcp-client option add name=vendor code=60 value=\"s'ws-\\$(HOSTNAME)'\"\n\
+                  /ip dhcp-client option set clientid value=\"0x07\\$(CLIENT_MAC)\"\n\
+                  /ip dhcp-client add interface=ether1 dhcp-options=clientid,vendor";
+    let mut pair = Pair::new(SERVER, client);
+    pair.wait(50);
+    assert_eq!(pair.status(), "bound");
+    let leases = pair.server.run("/ip dhcp-server lease print detail");
+    assert!(leases.contains("active-client-id=7:2:0:0:0:"), "{leases}");
+    for (line, error) in [
+        ("/ip dhcp-client option add name=a code=53 value=0x01", "says this option itself"),
+        ("/ip dhcp-client option add name=a code=60 value=\"\\$(WHO)\"", "invalid value"),
+        ("/ip dhcp-client set 0 dhcp-options=nothing", "does not match any value"),
+    ] {
+        let said = pair.client.try_run(line).unwrap_err();
+        assert!(said.text.contains(error), "{line}: {said:?}");
+    }
+    let export = pair.client.run("/export");
+    assert!(export.contains("set clientid value=\"0x07\\$(CLIENT_MAC)\""), "{export}");
+    assert!(export.contains("dhcp-options=clientid,vendor"), "{export}");
+}
+
 /// A client's script knows what it was given, and runs again when that is lost.
 #[test]
 fn a_client_has_a_script() {

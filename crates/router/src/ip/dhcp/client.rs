@@ -11,6 +11,7 @@
 //! option 121 if there are any (RFC 3442). Without an
 //! address it asks for broadcasts, so nothing comes to it that a router would pass on.
 
+use super::option::Own;
 use super::settings::Client;
 use crate::discard::Discard;
 use crate::flow;
@@ -216,8 +217,18 @@ fn say(
         ..Message::default()
     };
     message.push(option::KIND, [kind as u8]);
-    if client.say_id {
-        message.push(option::CLIENT_ID, [&[1], &mac.0[..]].concat());
+    let name = program.system.identity.as_bytes();
+    let name = String::from_utf8_lossy(&name[..name.len().min(MAX_NAME)]);
+    let own = Own { name: &name, mac, iaid: client.iaid };
+    // Who gives an address back says no more than who he is.
+    let said = client
+        .options
+        .iter()
+        .filter(|(code, _)| kind != Kind::Release || *code == option::CLIENT_ID);
+    for (code, value) in said {
+        if let Some(bytes) = own.bytes(value).filter(|bytes| !bytes.is_empty()) {
+            message.push(*code, bytes);
+        }
     }
     let (mut src, mut dst, mut station) = (0, u32::MAX, MacAddr::BROADCAST);
     match &machine.given {
@@ -239,10 +250,6 @@ fn say(
         }
     }
     if kind != Kind::Release {
-        let name = program.system.identity.as_bytes();
-        if client.say_name && !name.is_empty() {
-            message.push(option::HOST_NAME, &name[..name.len().min(MAX_NAME)]);
-        }
         message.push(
             option::WANTED,
             [

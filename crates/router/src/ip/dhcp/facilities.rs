@@ -92,6 +92,34 @@ pub(crate) static CLIENT: Facility = Facility {
     ..Facility::of(&menu::CLIENT)
 };
 
+/// `/ip dhcp-client option`.
+pub(crate) static CLIENT_OPTION: Facility = Facility {
+    part_of: Some(&SERVER),
+    factory: client_options,
+    check: |item, _| match item.get("code") {
+        Some(Value::Number(50 | 51 | 53 | 54 | 55 | 82)) => {
+            Err("failure: the client says this option itself".to_string())
+        }
+        _ => Ok(()),
+    },
+    ..Facility::of(&menu::CLIENT_OPTION)
+};
+
+/// Those that RouterOS begins with.
+fn client_options() -> Vec<Values> {
+    let all = [
+        ("clientid_duid", 61, "0xff$(CLIENT_DUID)"),
+        ("clientid", 61, "0x01$(CLIENT_MAC)"),
+        ("hostname", 12, "$(HOSTNAME)"),
+    ];
+    let text = |text: &str| Value::Text(text.to_string());
+    let values = all.map(|(name, code, value)| {
+        let flag = ("default", Value::Bool(true));
+        [("name", text(name)), ("code", Value::Number(code)), ("value", text(value)), flag].into()
+    });
+    values.into()
+}
+
 const RELEASE: Command = Command {
     menu: menu::CLIENT.path,
     name: "release",

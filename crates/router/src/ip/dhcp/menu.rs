@@ -223,12 +223,8 @@ pub(crate) const CLIENT: Menu = Menu {
             .column(),
         Property::new("use-peer-ntp", Type::Bool, "Kept; the router asks no time servers.")
             .default("yes"),
-        Property::only(
-            "dhcp-options",
-            &WORDS,
-            &["hostname,clientid", "clientid", "hostname", ""],
-            NO_OPTIONS,
-        ),
+        Property::new("dhcp-options", CLIENT_OPTIONS, "What it says beside.")
+            .default("hostname,clientid"),
         Property::only("default-route-tables", &WORDS, &["default", "main"], "it is in main"),
         Property::new(
             "script",
@@ -254,6 +250,30 @@ pub(crate) const CLIENT: Menu = Menu {
     help: "Interfaces that get their address by DHCP.",
 };
 
+/// `/ip dhcp-client option`.
+pub(crate) const CLIENT_OPTION: Menu = Menu {
+    path: "/ip dhcp-client option",
+    kind: MenuKind::List {
+        key: Some("name"),
+        auto_name: Some("option"),
+        ordered: false,
+        fixed: false,
+    },
+    properties: &[
+        Property::flag("default", '*', "RouterOS begins with it."),
+        Property::new("name", Type::Text, "Name of the option.").column(),
+        Property::new("code", Type::Number(1, 254), "Its number.").required().column(),
+        Property::new(
+            "value",
+            Type::Custom(option::client_value),
+            "What it says; $(HOSTNAME), $(CLIENT_MAC) and $(CLIENT_DUID) stand for the router's own.",
+        )
+        .column(),
+    ],
+    help: "Options that clients send.",
+};
+
+const CLIENT_OPTIONS: Type = Type::List(&Type::Reference(&[CLIENT_OPTION.path]));
 const POOL: Type = Type::Or(&["static-only"], &Type::Reference(&[pool::POOL.path]));
 const SERVERS: Type = Type::Or(&["all"], &Type::Reference(&[SERVER.path]));
 const OPTION_SET: Type = Type::Or(&["none"], &Type::Reference(&[SETS.path]));
@@ -266,4 +286,3 @@ const WORDS: Type = Type::Text;
 const BOOTP: &str = "static: BOOTP clients get typed leases. Kept otherwise: they get no others.";
 const NO_RADIUS: &str = "there is no RADIUS client";
 const NO_QUEUE: &str = "Kept: queues of leases stand behind those typed.";
-const NO_OPTIONS: &str = "the router's name and its MAC address are said, no options of a user's";

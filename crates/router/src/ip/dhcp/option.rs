@@ -2,6 +2,7 @@
 
 use config::Value;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use wire::MacAddr;
 
 /// The most an option's data are long.
 const MAX: usize = 255;
@@ -48,6 +49,57 @@ pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
     Some(all).filter(|all| all.len() <= MAX)
 }
 
+/// What `$(…)` stands for in what clients say.
+pub(super) struct Own<'a> {
+    pub(super) name: &'a str,
+    pub(super) mac: MacAddr,
+    /// The number of the interface (RFC 4361 §6.1).
+    pub(super) iaid: u32,
+}
+
+/// A `value` of `/ip dhcp-client option`.
+pub(super) fn client_value(text: &str) -> Result<Value, String> {
+    let own = Own { name: "name", mac: MacAddr::default(), iaid: 0 };
+    value(&own.said(text)).map(|_| Value::Text(text.to_string()))
+}
+
+impl Own<'_> {
+    /// The value with what its `$(…)` stand for, which in quotes are text, and else values of their own, or more
+    /// digits behind `0x`.
+    fn said(&self, text: &str) -> String {
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let (mut said, mut rest) = (String::new(), text);
+        while let Some((before, variable)) = rest.split_once("$(") {
+            let Some((name, behind)) = variable.split_once(')') else { break };
+            said += before;
+            let quoted = said.matches('\'').count() % 2 == 1;
+            let digits = said.rsplit_once("0x").map_or("", |(_, digits)| digits);
+            let in_hex = said.contains("0x") && digits.chars().all(|c| c.is_ascii_hexdigit());
+            let bytes = match name {
+                "HOSTNAME" => self.name.replace('\'', "").into_bytes(),
+                "CLIENT_MAC" => self.mac.0.to_vec(),
+                "CLIENT_DUID" => {
+                    [&self.iaid.to_be_bytes()[..], &[0, 3, 0, 1], &self.mac.0].concat()
+                }
+                _ => return text.to_string(),
+            };
+            said += &match (quoted, in_hex) {
+                (true, _) if name == "HOSTNAME" => String::from_utf8_lossy(&bytes).into_owned(),
+                (true, _) => hex(&bytes),
+                (false, true) => hex(&bytes),
+                (false, false) => format!("0x{}", hex(&bytes)),
+            };
+            rest = behind;
+        }
+        said + rest
+    }
+
+    /// The bytes of such a value; `None` of one that is too long now.
+    pub(super) fn bytes(&self, text: &str) -> Option<Vec<u8>> {
+        bytes(&self.said(text))
+    }
+}
+
 /// A `client-id`: `1:2:0:0:0:0:9`, hexadecimal.
 pub(super) fn client_id(text: &str) -> Result<Value, String> {
     let id = read_id(text).ok_or("bytes in hexadecimal, as 1:2:0:0:0:0:9")?;
@@ -68,6 +120,26 @@ pub(super) fn show_id(id: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_router_is_stands_in_values() {
+        let own = Own { name: "gw", mac: MacAddr([2, 0, 0, 0, 0, 1]), iaid: 7 };
+        for (text, expected) in [
+            ("$(HOSTNAME)", Some(&b"gw"[..])),
+            ("s'$(HOSTNAME).lan'", Some(b"gw.lan")),
+            ("0x01$(CLIENT_MAC)", Some(&[1, 2, 0, 0, 0, 0, 1])),
+            ("$(CLIENT_MAC)", Some(&[2, 0, 0, 0, 0, 1])),
+            ("0xff$(CLIENT_DUID)", Some(&[255, 0, 0, 0, 7, 0, 3, 0, 1, 2, 0, 0, 0, 0, 1])),
+            ("s'a'$(HOSTNAME)", Some(b"agw")),
+            ("$(WHAT)", None),
+            ("$(HOSTNAME", None),
+        ] {
+            assert_eq!(own.bytes(text).as_deref(), expected, "{text}");
+            assert_eq!(client_value(text).is_ok(), expected.is_some(), "{text}");
+        }
+        let nobody = Own { name: "", ..own };
+        assert_eq!(nobody.bytes("$(HOSTNAME)"), None);
+    }
 
     #[test]
     fn values_are_bytes() {

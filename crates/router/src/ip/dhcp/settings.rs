@@ -1,8 +1,8 @@
 //! Settings of DHCP, compiled from the menus: servers, networks, typed leases, clients.
 
-use super::menu::{CLIENT, LEASE, NETWORK, OPTION, SERVER, SETS};
+use super::menu::{CLIENT, CLIENT_OPTION, LEASE, NETWORK, OPTION, SERVER, SETS};
 use super::option;
-use crate::interface::{InterfaceId, Names};
+use crate::interface::{InterfaceId, Names, lasting_number};
 use config::{ItemId, Read, Tree, Value};
 use std::time::Duration;
 use wire::{Ipv4Prefix, MacAddr};
@@ -90,9 +90,10 @@ pub(crate) struct Client {
     /// What runs when an address is given or lost.
     pub(crate) script: String,
     pub(crate) use_dns: bool,
-    pub(crate) say_id: bool,
-    /// The router's name is said.
-    pub(crate) say_name: bool,
+    /// Options that it says, as they were typed.
+    pub(crate) options: Vec<(u8, String)>,
+    /// The number of its interface, by the name: the same after a start from an export.
+    pub(crate) iaid: u32,
 }
 
 impl Settings {
@@ -129,8 +130,8 @@ impl Settings {
                         route: (item.text("add-default-route") != "no")
                             .then(|| item.number("default-route-distance") as u8),
                         use_dns: item.bool("use-peer-dns"),
-                        say_name: item.text("dhcp-options").contains("hostname"),
-                        say_id: item.text("dhcp-options").contains("clientid"),
+                        options: said(tree, item.list("dhcp-options")),
+                        iaid: lasting_number(&item.text("interface")),
                     })
                 })
                 .collect(),
@@ -147,6 +148,15 @@ impl Settings {
         let all = self.networks.iter().filter(|network| network.prefix.contains(address));
         all.max_by_key(|network| network.prefix.len())
     }
+}
+
+/// The options of `/ip dhcp-client option` that are named.
+fn said(tree: &Tree, names: Vec<Value>) -> Vec<(u8, String)> {
+    let named = |name: Value| {
+        let item = tree.read(&CLIENT_OPTION).find(|item| item.name() == name.to_string())?;
+        Some((item.number("code") as u8, item.text("value")))
+    };
+    names.into_iter().filter_map(named).collect()
 }
 
 fn server(tree: &Tree, names: &Names, item: Read) -> Option<Server> {
