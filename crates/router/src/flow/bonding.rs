@@ -11,14 +11,17 @@ use super::{link_in, link_out};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::bonding::{Bond, BondAt, Mode};
+use crate::ip::{address, arp};
 use crate::packet::Packet;
 use crate::router::Router;
 use port::Frame;
+use wire::arp::{Arp, ArpMessage, Operation};
+use wire::ethernet::ETHERTYPE_ARP;
 use wire::lacp::{End, GROUP, LEN, Lacpdu, state};
 use wire::{MacAddr, Moment, lacp};
 
 /// A frame has come in by a slave.
-pub(super) fn bond_in(r: &mut Router, now: Moment, p: Packet, at: BondAt) {
+pub(super) fn bond_in(r: &mut Router, now: Moment, mut p: Packet, at: BondAt) {
     let program = r.program.clone();
     let (bond, slave) = (&program.bonds[at.0], p.in_interface);
     let bytes = r.io.slab.bytes(&p.frame);
@@ -35,15 +38,74 @@ pub(super) fn bond_in(r: &mut Router, now: Moment, p: Packet, at: BondAt) {
         r.link.up_due = now;
         return r.consume(p);
     }
-    if !bond.active.contains(&slave) || !program.runs(bond.interface) {
+    if bond.watch.is_some()
+        && let Some(place) = bond.slaves.iter().position(|&other| other == slave)
+        && let Some(known) = r.link.bonds.get_mut(at.0)
+    {
+        known.slaves[place].heard = Some(now);
+        r.link.up_due = if bond.active.contains(&slave) { r.link.up_due } else { now };
+    }
+    let receives = bond.receiver().is_none_or(|receiver| receiver == slave);
+    let bytes = r.io.slab.bytes_mut(&mut p.frame);
+    let own = program.interface(slave).mac;
+    let is_its_own = bond.mode == Mode::Alb && bytes.starts_with(&own.0);
+    let is_active = bond.active.contains(&slave) && program.runs(bond.interface);
+    if !is_active || !receives && !is_its_own {
         return r.discard(p, Discard::InterfaceDown);
     }
+    if !receives {
+        // The fast path knows a port by one address, and this slave's is not the bond's.
+        p.arrival = None;
+    }
+    if is_its_own {
+        bytes[..6].copy_from_slice(&program.interface(bond.interface).mac.0);
+    }
+    let answers = arp_of(bytes).filter(|arp| arp.operation == Operation::Reply);
     r.count_in(&p, bond.interface);
-    link_in(r, now, p, bond.interface)
+    link_in(r, now, p, bond.interface);
+    // Who has answered has heard the bond's address, which is one slave's.
+    if let Some(arp) = answers {
+        tell(r, now, bond, (arp.sender_ip, arp.sender_mac), arp.target_ip);
+    }
+}
+
+/// What a frame says by ARP, if it has no tag.
+fn arp_of(bytes: &[u8]) -> Option<ArpMessage> {
+    let is_arp = bytes.get(12..14)? == ETHERTYPE_ARP.to_be_bytes();
+    let arp = is_arp.then(|| Arp::new(&bytes[14..]).ok())??;
+    Some(arp.message())
+}
+
+/// Tells a host the address of the slave that is to receive from it, in balance-alb.
+fn tell(r: &mut Router, now: Moment, bond: &Bond, host: (u32, MacAddr), own: u32) {
+    let Some(slave) = bond.told_to(host.0) else { return };
+    let (mac, (target_ip, target_mac)) = (r.program.interface(slave).mac, host);
+    let says = ArpMessage {
+        operation: Operation::Reply,
+        sender_mac: mac,
+        sender_ip: own,
+        target_mac,
+        target_ip,
+    };
+    let is_own = r.program.addresses.iter().any(|address| address.address == own);
+    if is_own && target_mac.0[0] & 1 == 0 {
+        send(r, now, slave, says, target_mac);
+    }
+}
+
+fn send(r: &mut Router, now: Moment, slave: InterfaceId, says: ArpMessage, to: MacAddr) {
+    match arp::frame(&mut r.io.pool, says, says.sender_mac, to) {
+        Some(frame) => {
+            r.stats.tally.made += 1;
+            r.tools.sent = true;
+            link_out(r, now, slave, frame, false);
+        }
+        None => r.stats.discards.add(Discard::NoFrame),
+    }
 }
 
 /// A frame leaves by a bond.
-pub(super) fn bond_out(r: &mut Router, now: Moment, at: BondAt, frame: Frame, fast: bool) {
+pub(super) fn bond_out(r: &mut Router, now: Moment, at: BondAt, mut frame: Frame, fast: bool) {
     let program = r.program.clone();
     let bond = &program.bonds[at.0];
     if !program.runs(bond.interface) {
@@ -54,7 +116,22 @@ pub(super) fn bond_out(r: &mut Router, now: Moment, at: BondAt, frame: Frame, fa
         known.turn = known.turn.wrapping_add(1);
         known.turn
     });
-    if let Some(slave) = bond.slave(r.io.slab.bytes(&frame), turn) {
+    let bytes = r.io.slab.bytes_mut(&mut frame);
+    if let Some(mut slave) = bond.slave(bytes, turn) {
+        if let Some(receiver) = bond.receiver() {
+            let own = program.interface(bond.interface).mac;
+            let is_ours = bytes[6..12] == own.0;
+            let answer = arp_of(bytes).filter(|arp| {
+                is_ours && arp.operation == Operation::Reply && arp.sender_mac == own
+            });
+            if let Some(told) = answer.and_then(|arp| bond.told_to(arp.target_ip)) {
+                slave = told;
+                bytes[14 + 8..14 + 14].copy_from_slice(&program.interface(slave).mac.0);
+            }
+            if is_ours && slave != receiver {
+                bytes[6..12].copy_from_slice(&program.interface(slave).mac.0);
+            }
+        }
         return link_out(r, now, slave, frame, fast);
     }
     let Some((&last, others)) = bond.active.split_last() else {
@@ -107,8 +184,47 @@ pub(super) fn tick(
         for (slave, says) in says {
             say(r, now, slave, says);
         }
+        due = watch(r, now, at, bond, due);
+        let told = r
+            .link
+            .bonds
+            .get_mut(at.0)
+            .map(|known| std::mem::replace(&mut known.told, bond.active.clone()));
+        if bond.mode == Mode::Alb && told.is_some_and(|told| told != bond.active) {
+            tell_all(r, now, bond);
+        }
     }
     due
+}
+
+/// Asks the targets of ARP monitoring. Returns when they are asked next, if that is before `due`.
+fn watch(r: &mut Router, now: Moment, at: BondAt, bond: &Bond, due: Moment) -> Moment {
+    let Some((_, targets)) = &bond.watch else { return due };
+    let Some(known) = r.link.bonds.get_mut(at.0) else { return due };
+    let slaves = known.asks(now, bond);
+    let next = known.asks_at().unwrap_or(due);
+    let program = r.program.clone();
+    let mac = program.interface(bond.interface).mac;
+    for (slave, &target) in slaves.iter().flat_map(|slave| targets.iter().map(move |t| (slave, t)))
+    {
+        if program.runs(*slave) {
+            let own = address::source(&program.addresses, bond.interface, target).unwrap_or(0);
+            send(r, now, *slave, ArpMessage::request(mac, own, target), MacAddr::BROADCAST);
+        }
+    }
+    due.min(next)
+}
+
+/// Other slaves receive now: the hosts that are known are told.
+fn tell_all(r: &mut Router, now: Moment, bond: &Bond) {
+    let program = r.program.clone();
+    let all = r.v4.neighbours.iter().filter(|neighbour| neighbour.interface == bond.interface);
+    let all: Vec<_> = all.filter_map(|host| Some((host.address, host.mac?))).collect();
+    for host in all {
+        if let Some(own) = address::source(&program.addresses, bond.interface, host.0) {
+            tell(r, now, bond, host, own);
+        }
+    }
 }
 
 /// Sends a LACPDU.

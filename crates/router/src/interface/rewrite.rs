@@ -230,7 +230,12 @@ impl Way {
                     let network = way.session.map_or(network, |_| ETHERTYPE_SESSION);
                     let ether_type = way.tags.last().map_or(network, |tag| tag.tpid);
                     header[12..].copy_from_slice(&ether_type.to_be_bytes());
-                    way.port = program.bonds.get(at.0)?.slave_of(&header)?;
+                    let bond = program.bonds.get(at.0)?;
+                    way.port = bond.slave_of(&header)?;
+                    let is_ours = way.macs.1 == program.interface(bond.interface).mac;
+                    if is_ours && bond.receiver().is_some_and(|receiver| receiver != way.port) {
+                        way.macs.1 = program.interface(way.port).mac;
+                    }
                 }
                 Kind::Vlan { on, tag } => {
                     way.tags.push(tag);

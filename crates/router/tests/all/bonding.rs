@@ -129,6 +129,119 @@ fn slaves_of_either_family() {
     assert_ne!(ways[0][0], ways[0][1], "else nothing is seen");
 }
 
+/// balance-tlb and balance-alb: frames to other hosts leave by other slaves, each from its own address; what
+/// is for the bond comes by the first, or by any in balance-alb, where each host was told one.
+#[test]
+fn slaves_send_from_their_own_addresses() {
+    for mode in ["tlb", "alb"] {
+        let states = [false, true].map(|reference| {
+            let mut rig = bond(&format!("mode=balance-{mode}"));
+            rig.router.set_reference(reference);
+            rig.introduce(3, mac(3), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+            let (mut used, mut told) = (BTreeSet::new(), BTreeSet::new());
+            for host in 1..=4 {
+                let (own, address) = (mac(host), ip(10, 0, 1, host));
+                let ask = wire::arp::ArpMessage::request(own, address, ip(10, 0, 1, 254));
+                let answers = rig.pass(1, &craft::arp(ask).build());
+                assert_eq!(answers.len(), 1, "{answers:02x?}");
+                let (by, answer) = &answers[0];
+                // Its sender, in both headers.
+                assert_eq!(answer[6..12], answer[22..28]);
+                let slave = if answer[6..12] == own_mac(1).0 { 1 } else { 2 };
+                assert_eq!(answer[6..12], own_mac(slave as u8).0, "{answer:02x?}");
+                assert!(mode == "tlb" || *by == slave, "{mode}: {by}");
+                told.insert(slave);
+                for n in 0..2 {
+                    let udp = craft::udp(ip(10, 0, 2, 1), n, address, 9);
+                    let there = craft::Frame {
+                        src_mac: mac(3),
+                        dst_mac: own_mac(3),
+                        payload: &[1; 30],
+                        ..udp
+                    };
+                    let out = rig.pass(3, &there.build());
+                    assert_eq!(out.len(), 1, "{:?}", rig.router.discards());
+                    let (by, frame) = &out[0];
+                    assert_eq!(frame[6..12], own_mac(*by as u8).0, "{mode}: by {by}");
+                    used.insert(*by);
+                }
+                let udp = craft::udp(address, 5, ip(10, 0, 2, 1), 9);
+                let back = |to: u8| {
+                    let dst_mac = own_mac(to);
+                    craft::Frame { src_mac: own, dst_mac, payload: &[1; 30], ..udp }.build()
+                };
+                assert_eq!(rig.pass(1, &back(1)).len(), 1, "{:?}", rig.router.discards());
+                // The switch may not know where the bond is, and sends it to both.
+                assert_eq!(rig.pass(2, &back(1)).len(), 0);
+                assert_eq!(rig.pass(2, &back(2)).len(), usize::from(mode == "alb"));
+            }
+            assert_eq!(used, BTreeSet::from([1, 2]), "{mode}");
+            let expected = if mode == "alb" { vec![1, 2] } else { vec![1] };
+            assert_eq!(told.into_iter().collect::<Vec<_>>(), expected, "{mode}");
+            assert!(rig.router.frames().balance());
+            // One goes: all are told the other.
+            rig.run("/interface ethernet disable ether1");
+            rig.wait(Duration::from_millis(100));
+            let told = rig.take(2);
+            let told = told.iter().filter(|frame| frame[12..14] == [8, 6]).count();
+            assert!(mode == "tlb" || told >= 4, "{mode}: {told}");
+            rig.state()
+        });
+        assert_eq!(states[0], states[1], "{mode}");
+    }
+}
+
+/// `link-monitoring=arp`: a slave by which nothing comes is down though its link is up.
+#[test]
+fn arp_tells_who_is_up() {
+    let watch = "link-monitoring=arp arp-interval=50ms arp-ip-targets=10.0.1.1";
+    for (mode, sends) in [("active-backup", vec![2]), ("balance-xor", vec![1, 2])] {
+        let mut rig = bond(&format!("mode={mode} {watch}"));
+        let (mut asked, mut running) = (BTreeSet::new(), Vec::new());
+        for round in 0..60 {
+            rig.wait(Duration::from_millis(20));
+            let _ = rig.take(1).iter().filter(|f| f[12..14] == [8, 6]).count();
+            let asks = rig
+                .take(2)
+                .into_iter()
+                .filter(|f| f[12..14] == [8, 6] && f[38..42] == [10, 0, 1, 1]);
+            for _ in asks {
+                asked.insert(2);
+                if round < 40 {
+                    let says = wire::arp::ArpMessage::request(
+                        own_mac(1),
+                        ip(10, 0, 1, 254),
+                        ip(10, 0, 1, 1),
+                    );
+                    let answer = craft::arp(says.reply_from(mac(1)));
+                    rig.send(
+                        2,
+                        &craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..answer }.build(),
+                    );
+                    rig.breathe();
+                }
+            }
+            let runs = rig.run("/interface bonding print count-only where running");
+            running.push(runs.trim() == "1");
+        }
+        assert!(asked.contains(&2) && !sends.is_empty(), "{mode}");
+        assert!(running[20..40].iter().all(|runs| *runs), "{mode}: {running:?}");
+        assert!(!running[55], "{mode}: {running:?}");
+        assert!(rig.router.frames().balance());
+    }
+    let mut rig = bond("mode=balance-xor");
+    for (line, error) in [
+        (
+            "mode=802.3ad link-monitoring=arp arp-ip-targets=10.0.1.1",
+            "can not have link-monitoring=arp",
+        ),
+        ("link-monitoring=arp", "needs arp-ip-targets"),
+    ] {
+        let said = rig.try_run(&format!("/interface bonding set bond {line}")).unwrap_err();
+        assert!(said.text.contains(error), "{line}: {said:?}");
+    }
+}
+
 /// What a slave that is not active receives is dropped; when the active one fails, the other one
 /// takes its place.
 #[test]
@@ -235,8 +348,7 @@ fn above_and_refused() {
         ("/interface bonding add slaves=b", "b is no ethernet interface"),
         ("/interface bonding add slaves=ether3,ether3", "a slave twice"),
         ("/interface bonding add slaves=ether3 primary=ether1", "none of the slaves"),
-        ("/interface bonding add slaves=ether3 mode=balance-tlb", "not built"),
-        ("/interface bonding add slaves=ether3 link-monitoring=arp", "links alone"),
+        ("/interface bonding add slaves=ether3 link-monitoring=arp", "needs arp-ip-targets"),
         ("/interface bonding add", "slaves"),
         ("/interface vlan add interface=ether1 vlan-id=7", "can not add slave interface"),
         ("/interface bridge port add bridge=b interface=ether1", "can not add slave interface"),

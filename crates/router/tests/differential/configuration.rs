@@ -195,7 +195,8 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let tagged = select(vec![0b0000, 0b0000, 0b0000, 0b0001, 0b0101, 0b1111]);
     let vlans = select(vec![Vlans::Unaware, Vlans::Apart, Vlans::Mixed, Vlans::Below]);
     let tree = select(vec![false, false, true]);
-    let modes = ["active-backup", "balance-xor", "balance-rr", "broadcast"];
+    let modes =
+        ["active-backup", "balance-xor", "balance-rr", "broadcast", "balance-tlb", "balance-alb"];
     let bonded = prop_oneof![3 => Just(None), 1 => select(modes.to_vec()).prop_map(Some)];
     let session = prop_oneof![3 => Just(None), 1 => (1..=PORTS).prop_map(Some)];
     let layout = (bridged, tagged, vlans, slow, tree, bonded, session, any::<bool>());

@@ -165,7 +165,14 @@ impl Drawing {
                 format!("c{port}")
             }
             Make::Bond => {
-                let modes = ["active-backup", "balance-xor", "balance-rr", "broadcast"];
+                let modes = [
+                    "active-backup",
+                    "balance-xor",
+                    "balance-rr",
+                    "broadcast",
+                    "balance-tlb",
+                    "balance-alb",
+                ];
                 let mode = modes[vlan as usize % modes.len()];
                 let add = format!("/interface bonding add name=o{port} slaves={on}");
                 self.line(at, format!("{add} mode={mode}"));

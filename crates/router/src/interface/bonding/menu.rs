@@ -40,23 +40,23 @@ pub static BONDING: Menu = Menu {
         Property::new("slaves", SLAVES, "The ports that are one, in their order.")
             .required()
             .column(),
-        Property::only("mode", &MODE, Mode::WORDS, "the other modes are not built").column(),
+        Property::new("mode", MODE, "How its slaves share the frames.").default("balance-rr").column(),
         Property::new("primary", PRIMARY, "In active-backup: the slave that is used while it can.")
             .default("none"),
-        Property::only(
+        Property::new(
             "link-monitoring",
-            &Type::Enum(&["arp", "mii", "none"]),
-            &["mii", "none"],
-            "slaves are followed by their links alone",
-        ),
+            Type::Enum(&["arp", "mii", "none"]),
+            "What tells whether a slave is up: that something comes by it, or its link.",
+        )
+        .default("mii"),
         Property::new("mii-interval", Type::Time, "Kept: links tell when they change.")
             .default("100ms"),
         Property::new("down-delay", Type::Time, "How long a link must be down to count as such.")
             .default("0s"),
         Property::new("up-delay", Type::Time, "How long a link must be up to be used.")
             .default("0s"),
-        Property::only("arp-interval", &Type::Time, &["100ms"], NO_ARP),
-        Property::missing("arp-ip-targets", NO_ARP),
+        Property::new("arp-interval", Type::Time, "How often hosts are asked.").default("100ms"),
+        Property::new("arp-ip-targets", TARGETS, "Hosts that ARP asks."),
         Property::new("lacp-rate", Type::Enum(&["1sec", "30secs"]), "How often to hear the other end.")
             .default("30secs"),
         Property::new(
@@ -75,16 +75,8 @@ pub static BONDING: Menu = Menu {
 
 const SLAVES: Type = Type::List(&ANY_INTERFACE);
 const PRIMARY: Type = Type::Or(&["none"], &ANY_INTERFACE);
-const NO_ARP: &str = "slaves are not followed by ARP";
-const MODE: Type = Type::Enum(&[
-    "802.3ad",
-    "active-backup",
-    "balance-alb",
-    "balance-rr",
-    "balance-tlb",
-    "balance-xor",
-    "broadcast",
-]);
+const TARGETS: Type = Type::List(&Type::Address);
+const MODE: Type = Type::Enum(Mode::WORDS);
 
 /// What a bond that is added or changed must not be.
 ///
@@ -103,6 +95,15 @@ fn check(tree: &Tree, item: &Item) -> Result<(), String> {
     let primary = read.text("primary");
     if primary != "none" && !slaves.contains(&primary) {
         return Err(format!("failure: primary {primary} is none of the slaves"));
+    }
+    if read.text("link-monitoring") == "arp" {
+        let mode = read.text("mode");
+        if ["802.3ad", "balance-alb", "balance-tlb"].contains(&mode.as_str()) {
+            return Err(format!("failure: {mode} can not have link-monitoring=arp"));
+        }
+        if read.list("arp-ip-targets").is_empty() {
+            return Err("failure: link-monitoring=arp needs arp-ip-targets".to_string());
+        }
     }
     let others = tree.read(&BONDING).filter(|other| other.id() != item.id);
     for other in others {

@@ -5,14 +5,20 @@
 //! ether2 ─┴─► link_in ─► bonding1 ─► …      ├─ balance-rr      each in its turn
 //!             LACPDUs ─► the slave's        ├─ balance-xor     by a hash of the frame
 //!                        machine            ├─ 802.3ad         the same, of those LACP agrees on
+//!                                           ├─ balance-tlb     the same, each from its own address
+//!                                           ├─ balance-alb     and ARP tells hosts one or another
 //!                            … ─► link_out ─┴─ broadcast       a copy by each
 //! ```
 //!
-//! Which slaves are active is found out by `State` (links with their delays, and LACP) and compiled
-//! into the [`Bond`]; frames that come by another slave are dropped. Where the slave follows from
-//! the frame's addresses alone (active-backup, and layer-2 of balance-xor and 802.3ad) a neighbour
-//! has a rewrite, and the fast path sends by it. Missing: **balance-tlb**, **balance-alb**, **ARP
-//! monitoring**, **FastPath of the other modes and policies**.
+//! Which slaves are active is found out by `State` (links with their delays, ARP's answers, and LACP) and
+//! compiled into the [`Bond`]; frames that come by another slave are dropped. Where the slave follows from
+//! the frame's addresses alone (active-backup, and layer-2 of the modes that hash) a neighbour has a
+//! rewrite, and the fast path sends by it. What balance-alb's slaves get for themselves goes box by box.
+//!
+//! A switch knows one port for each address, so those of balance-tlb and balance-alb that are not the first
+//! send from their own; and take what is for the bond only in balance-alb, where hosts were told their
+//! addresses. Missing: **FastPath of the other modes and policies**, **load that is measured** (balance-tlb
+//! and balance-alb hash).
 
 // LACP for one slave.
 pub(crate) mod lacp;
@@ -24,6 +30,7 @@ use crate::interface::Names;
 use config::{Read, Value};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use wire::ethernet::ETHERTYPE_ARP;
 use wire::layers::{self, ETHERTYPE_IPV4};
 use wire::{MacAddr, Moment};
 
@@ -44,16 +51,30 @@ pub enum Mode {
     Broadcast,
     /// By a hash, of those that LACP agrees on.
     Lacp,
+    /// By a hash, each from its own address; one receives.
+    Tlb,
+    /// The same, and hosts are told the addresses of one or another by ARP.
+    Alb,
 }
 
 impl Mode {
     /// The words of the property, the default first.
-    const WORDS: &[&str] = &["balance-rr", "802.3ad", "active-backup", "balance-xor", "broadcast"];
+    const WORDS: &[&str] = &[
+        "balance-rr",
+        "802.3ad",
+        "active-backup",
+        "balance-alb",
+        "balance-tlb",
+        "balance-xor",
+        "broadcast",
+    ];
 
     fn of(word: &str) -> Mode {
         match word {
             "802.3ad" => Mode::Lacp,
             "active-backup" => Mode::ActiveBackup,
+            "balance-alb" => Mode::Alb,
+            "balance-tlb" => Mode::Tlb,
             "balance-xor" => Mode::Xor,
             "broadcast" => Mode::Broadcast,
             _ => Mode::RoundRobin,
@@ -127,6 +148,8 @@ pub struct Bond {
     pub fast: bool,
     /// `down-delay` and `up-delay`.
     pub delays: [Duration; 2],
+    /// `arp-interval` and `arp-ip-targets`, where those tell whether a slave is up.
+    pub watch: Option<(Duration, Vec<u32>)>,
 }
 
 impl Bond {
@@ -148,6 +171,14 @@ impl Bond {
             min_links: (item.number("min-links") as usize).max(1),
             fast: item.text("lacp-rate") == "1sec",
             delays: [item.time("down-delay"), item.time("up-delay")],
+            watch: (item.text("link-monitoring") == "arp").then(|| {
+                let targets = item.list("arp-ip-targets");
+                let targets = targets.iter().filter_map(|target| match target {
+                    Value::Address(address) => Some(u32::from(*address)),
+                    _ => None,
+                });
+                (item.time("arp-interval").max(SHORTEST), targets.collect())
+            }),
             slaves,
         }
     }
@@ -164,7 +195,7 @@ impl Bond {
     pub(crate) fn slave_of(&self, header: &[u8; 14]) -> Option<InterfaceId> {
         match (self.mode, self.policy) {
             (Mode::ActiveBackup, _) => self.active.first().copied(),
-            (Mode::Xor | Mode::Lacp, Policy::Layer2) => self.hashed(header),
+            (Mode::Xor | Mode::Lacp | Mode::Tlb | Mode::Alb, Policy::Layer2) => self.hashed(header),
             _ => None,
         }
     }
@@ -174,16 +205,41 @@ impl Bond {
         match self.mode {
             Mode::ActiveBackup => self.active.first().copied(),
             Mode::RoundRobin => self.active.get(turn as usize % self.active.len().max(1)).copied(),
-            Mode::Xor | Mode::Lacp => self.hashed(frame),
+            Mode::Xor | Mode::Lacp | Mode::Tlb | Mode::Alb => self.hashed(frame),
             Mode::Broadcast => None,
         }
     }
 
+    /// The slave whose address is the bond's for others, in balance-tlb and balance-alb: it receives.
+    pub(crate) fn receiver(&self) -> Option<InterfaceId> {
+        let shares = matches!(self.mode, Mode::Tlb | Mode::Alb);
+        let primary = self.primary.filter(|primary| self.active.contains(primary));
+        primary.or(self.active.first().copied()).filter(|_| shares)
+    }
+
+    /// The slave whose address a host is told, in balance-alb.
+    pub(crate) fn told_to(&self, host: u32) -> Option<InterfaceId> {
+        let n = u32::try_from(self.active.len()).ok().filter(|&n| n != 0)?;
+        let hash = host ^ host >> 8;
+        (self.mode == Mode::Alb).then(|| self.active[(hash % n) as usize])
+    }
+
     fn hashed(&self, frame: &[u8]) -> Option<InterfaceId> {
+        // Whoever hears these learns the sender's address.
+        let is_for_all = frame.first().is_some_and(|first| first & 1 == 1);
+        let is_arp = frame.get(12..14) == Some(&ETHERTYPE_ARP.to_be_bytes());
+        if let Some(receiver) = self.receiver().filter(|_| is_for_all || is_arp) {
+            return Some(receiver);
+        }
         let n = u32::try_from(self.active.len()).ok().filter(|&n| n != 0)?;
         self.active.get((self.policy.hash(frame) % n) as usize).copied()
     }
 }
+
+/// The shortest `arp-interval`.
+const SHORTEST: Duration = Duration::from_millis(10);
+/// After so many intervals without a frame a slave is down.
+const SILENT: u32 = 3;
 
 /// What a bond knows of its slaves.
 #[derive(Clone, Debug)]
@@ -194,6 +250,10 @@ pub(crate) struct State {
     current: Option<InterfaceId>,
     /// Frames that were sent in turn.
     pub(crate) turn: u32,
+    /// When ARP is to ask next, and which slave it asks by where only one may send.
+    asks: Option<(Moment, usize)>,
+    /// The slaves that hosts were told, in balance-alb.
+    pub(crate) told: Vec<InterfaceId>,
 }
 
 /// A slave's link, and who is at its other end.
@@ -203,20 +263,50 @@ pub(crate) struct Slave {
     up: bool,
     /// Since when its link says otherwise.
     since: Option<Moment>,
+    /// When something came by it.
+    pub(crate) heard: Option<Moment>,
     pub(crate) lacp: lacp::Machine,
 }
 
 impl State {
     /// Of a bond that is new.
     pub(crate) fn new(bond: &Bond) -> State {
-        let slave = Slave { up: false, since: None, lacp: lacp::Machine::NEW };
-        State { slaves: vec![slave; bond.slaves.len()], current: None, turn: 0 }
+        let slave = Slave { up: false, since: None, heard: None, lacp: lacp::Machine::NEW };
+        let slaves = vec![slave; bond.slaves.len()];
+        State { slaves, current: None, turn: 0, asks: None, told: Vec::new() }
+    }
+
+    /// By which slaves ARP asks its targets now; none between two times.
+    pub(crate) fn asks(&mut self, now: Moment, bond: &Bond) -> Vec<InterfaceId> {
+        let Some((interval, _)) = bond.watch else { return Vec::new() };
+        let (due, turn) = self.asks.unwrap_or((now, 0));
+        if now < due {
+            return Vec::new();
+        }
+        self.asks = Some((now + interval, turn + 1));
+        match (bond.mode, self.current) {
+            // The others hear what it asks from the other end.
+            (Mode::ActiveBackup, Some(current)) => vec![current],
+            // None is known to be of use: one after the other.
+            (Mode::ActiveBackup, None) => {
+                bond.slaves.get(turn % bond.slaves.len().max(1)).copied().into_iter().collect()
+            }
+            _ => bond.slaves.clone(),
+        }
+    }
+
+    /// When ARP asks next.
+    pub(crate) fn asks_at(&self) -> Option<Moment> {
+        self.asks.map(|(due, _)| due)
     }
 
     /// Takes in which links are up; returns which slaves count as up.
     fn links(&mut self, now: Moment, bond: &Bond, link: &dyn Fn(InterfaceId) -> bool) -> Vec<bool> {
         for (slave, &id) in self.slaves.iter_mut().zip(&bond.slaves) {
-            if link(id) == slave.up {
+            let is_alive = bond.watch.as_ref().is_none_or(|(interval, _)| {
+                slave.heard.is_some_and(|heard| now.since(heard) <= *interval * SILENT)
+            });
+            if (link(id) && is_alive) == slave.up {
                 slave.since = None;
                 continue;
             }
@@ -296,6 +386,7 @@ mod tests {
             min_links: 1,
             fast: false,
             delays: [Duration::from_millis(200), Duration::from_millis(500)],
+            watch: None,
         }
     }
 
