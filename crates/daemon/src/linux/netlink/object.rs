@@ -17,6 +17,7 @@ use super::route::{Gateway, NextHop};
 use super::socket::Netlink;
 use port::linux::Unavailable;
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 // linux/rtnetlink.h, linux/nexthop.h.
 pub(super) const NEW: u16 = 104;
@@ -35,7 +36,8 @@ const UNKNOWN: i32 = 95;
 /// One object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Object {
-    Way(NextHop),
+    /// Of either family.
+    Way(NextHop<IpAddr>),
     /// Of others, each with its weight.
     Group(Vec<(u32, u16)>),
 }
@@ -55,17 +57,27 @@ impl Objects {
         };
     }
 
-    /// The ways that an object is; none if it is none that is known, or leads nowhere.
-    pub(super) fn ways(&self, id: u32) -> Vec<NextHop> {
+    /// The ways that an object is, by gateways of the family that `of` takes; none if it is none that is
+    /// known, or leads nowhere.
+    pub(super) fn ways<A>(&self, id: u32, of: impl Fn(IpAddr) -> Option<A>) -> Vec<NextHop<A>> {
+        let way = |way: &NextHop<IpAddr>, weight: u16| {
+            let &NextHop { interface, gateway, alive, .. } = way;
+            let gateway = match gateway {
+                Gateway::None => Gateway::None,
+                Gateway::Foreign => Gateway::Foreign,
+                Gateway::Address(address) => of(address).map_or(Gateway::Foreign, Gateway::Address),
+            };
+            NextHop { interface, gateway, weight, alive }
+        };
         match self.0.get(&id) {
             None => Vec::new(),
-            Some(Object::Way(way)) => vec![*way],
+            Some(Object::Way(one)) => vec![way(one, one.weight)],
             Some(Object::Group(members)) => {
-                let way = |&(id, weight): &(u32, u16)| match self.0.get(&id)? {
-                    Object::Way(way) => Some(NextHop { weight, ..*way }),
+                let member = |&(id, weight): &(u32, u16)| match self.0.get(&id)? {
+                    Object::Way(one) => Some(way(one, weight)),
                     Object::Group(_) => None, // the kernel has no groups of groups
                 };
-                members.iter().filter_map(way).collect()
+                members.iter().filter_map(member).collect()
             }
         }
     }
@@ -86,8 +98,9 @@ impl Object {
         for (kind, value) in attributes(all) {
             match kind {
                 GATEWAY if gateway == Gateway::None => {
-                    let address = ipv4(value).map(|address| Gateway::Address(address.into()));
-                    gateway = address.unwrap_or(Gateway::Foreign);
+                    let v6 = || Some(Ipv6Addr::from(<[u8; 16]>::try_from(value).ok()?).into());
+                    let address = ipv4(value).map(|address| Ipv4Addr::from(address).into());
+                    gateway = address.or_else(v6).map_or(Gateway::Foreign, Gateway::Address);
                 }
                 ENCAP_TYPE if u16_at(value, 0) != Some(0) => gateway = Gateway::Foreign,
                 _ => {}

@@ -8,7 +8,7 @@ use super::message::{Message, Received, attribute, ipv4, u16_at, u32_at};
 use super::object::Objects;
 use super::socket::{CREATE, EXCLUSIVE, Netlink, REPLACE};
 use port::linux::Unavailable;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use wire::Ipv4Prefix;
 
 /// One route.
@@ -188,7 +188,10 @@ impl Route {
             route.next_hops.push(NextHop { interface, gateway, weight: 1, alive });
         }
         if let Some(id) = object.filter(|_| route.next_hops.is_empty()) {
-            route.next_hops = objects.ways(id);
+            route.next_hops = objects.ways(id, |address| match address {
+                IpAddr::V4(address) => Some(address),
+                IpAddr::V6(_) => None,
+            });
             if route.kind == RouteKind::Unicast && route.next_hops.is_empty() {
                 let gateway = Gateway::Foreign;
                 route.next_hops.push(NextHop { interface: 0, gateway, weight: 1, alive: true });

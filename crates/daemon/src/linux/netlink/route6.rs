@@ -7,17 +7,17 @@
 //! Of what happens to them the kernel tells in ways that only it could put together again (a way of
 //! several is added and taken away by itself), so they are read anew when anything does.
 //!
-//! Never writes them. Missing: **next-hop objects** where the kernel does not spell out what they are
-//! (`net.ipv4.nexthop_compat_mode=0`).
+//! Never writes them.
 
 use super::message::{Message, Received, attribute, attributes, u16_at, u32_at};
+use super::object::Objects;
 use super::route::{
     CLONED, DEAD, DESTINATION, ENCAP_TYPE, GATEWAY, GET, Gateway, MULTIPATH, NEXT_HOP_ID, NextHop,
     OUT_INTERFACE, PRIORITY, RouteKind, TABLE, VIA,
 };
 use super::socket::Netlink;
 use port::linux::Unavailable;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use wire::Ipv6Prefix;
 
 const INET6: u8 = 10;
@@ -44,9 +44,9 @@ fn address(value: &[u8]) -> Option<u128> {
 }
 
 impl Route6 {
-    /// What a message says of a route; `None` for what is none: a cached way, another family, one that
-    /// depends on where packets come from.
-    pub(super) fn read(message: &Received<'_>) -> Option<Route6> {
+    /// What a message says of a route, with these next-hop objects; `None` for what is none: a cached way,
+    /// another family, one that depends on where packets come from.
+    pub(super) fn read(message: &Received<'_>, objects: &Objects) -> Option<Route6> {
         let body = message.body;
         let &[family, len, from, _, table, protocol, _, kind, ..] = body else { return None };
         let flags = u32_at(body, 8)?;
@@ -55,7 +55,7 @@ impl Route6 {
         }
         let (mut bits, mut priority, mut table) = (0, 0, u32::from(table));
         let (mut interface, mut gateway, mut next_hops) = (None, Gateway::None, Vec::new());
-        let (mut tunnel, mut object) = (false, false);
+        let (mut tunnel, mut object) = (false, None);
         for (kind, value) in attributes(body.get(12..)?) {
             match kind {
                 DESTINATION => bits = address(value)?,
@@ -65,7 +65,7 @@ impl Route6 {
                 GATEWAY | VIA => gateway = read_gateway(kind, value),
                 MULTIPATH => next_hops.extend(ways(value)),
                 ENCAP_TYPE => tunnel = true,
-                NEXT_HOP_ID => object = true,
+                NEXT_HOP_ID => object = u32_at(value, 0),
                 _ => {}
             }
         }
@@ -76,11 +76,17 @@ impl Route6 {
             Some(interface) => {
                 next_hops.push(NextHop { interface, gateway, weight: 1, alive });
             }
-            None if object && next_hops.is_empty() => {
+            None => {}
+        }
+        if let Some(id) = object.filter(|_| next_hops.is_empty()) {
+            next_hops = objects.ways(id, |address| match address {
+                IpAddr::V6(address) => Some(address),
+                IpAddr::V4(_) => None,
+            });
+            if kind == RouteKind::Unicast && next_hops.is_empty() {
                 let gateway = Gateway::Foreign;
                 next_hops.push(NextHop { interface: 0, gateway, weight: 1, alive: true });
             }
-            None => {}
         }
         let destination = Ipv6Prefix::new(bits, len);
         Some(Route6 { destination, table, priority, protocol, kind, next_hops })
@@ -125,12 +131,14 @@ impl Netlink {
     pub fn routes6(&mut self, table: u32) -> Result<Vec<Route6>, Unavailable> {
         /// `ENOENT`, `EAFNOSUPPORT`, `EOPNOTSUPP`: no such table, or no IPv6.
         const NONE: [i32; 3] = [2, 97, 95];
-        let mut routes = Vec::new();
+        let (objects, mut routes) = (self.next_hop_objects()?, Vec::new());
         let done =
             self.dump("list the routes of IPv6", || all(table), &mut |message| match message {
                 None => routes.clear(),
                 Some(message) => {
-                    routes.extend(Route6::read(&message).filter(|route| route.table == table));
+                    routes.extend(
+                        Route6::read(&message, &objects).filter(|route| route.table == table),
+                    );
                 }
             });
         match done {

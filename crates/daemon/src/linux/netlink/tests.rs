@@ -352,6 +352,12 @@ fn next_hop_objects_are_looked_up() {
         "ip route add 192.0.2.3/32 nhid 3",
         "ip route add 192.0.2.4/32 nhid 4",
         "ip route add 192.0.2.5/32 nhid 5",
+        "ip addr add 2001:db8::1/64 dev va nodad",
+        "ip nexthop add id 11 via 2001:db8::2 dev va",
+        "ip nexthop add id 12 via 2001:db8::3 dev va",
+        "ip nexthop add id 13 group 11,3/12",
+        "ip route add 2001:db8:1::/48 nhid 11",
+        "ip route add 2001:db8:3::/48 nhid 13",
     ] {
         ask(&a, words).unwrap_or_else(|error| panic!("{error}"));
     }
@@ -370,6 +376,13 @@ fn next_hop_objects_are_looked_up() {
         (4, RouteKind::Unicast, vec![by(0, 1)]),
         (5, RouteKind::Blackhole, vec![]),
     ];
+    let by6 = |last: u16, weight| NextHop {
+        interface,
+        gateway: Gateway::Address([0x2001, 0xdb8, 0, 0, 0, 0, 0, last].into()),
+        weight,
+        alive: true,
+    };
+    let expected6 = [(1, vec![by6(2, 1)]), (3, vec![by6(2, 3), by6(3, 1)])];
     for spelled_out in [1, 0] {
         ask(&a, &format!("sysctl -qw net.ipv4.nexthop_compat_mode={spelled_out}")).unwrap();
         let mut routes = done(netlink.routes(MAIN));
@@ -383,6 +396,14 @@ fn next_hop_objects_are_looked_up() {
             if *kind == RouteKind::Unicast {
                 assert_eq!(route.next_hops, *ways, "{route:?}");
             }
+        }
+        let mut routes = done(netlink.routes6(MAIN));
+        routes.retain(|route| route.destination.len() == 48);
+        routes.sort_by_key(|route| route.destination);
+        assert_eq!(routes.len(), expected6.len(), "{routes:?}");
+        for (route, (net, ways)) in routes.iter().zip(&expected6) {
+            assert_eq!(route.destination.bits() >> 80 & 0xffff, *net);
+            assert_eq!(route.next_hops, *ways, "{route:?}");
         }
     }
 }
