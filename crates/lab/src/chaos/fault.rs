@@ -58,9 +58,10 @@ const CHANGES: &[[&str; 2]] = &[
     ["/ip arp remove [find]", ""],
 ];
 
-/// A line that takes some megabytes.
-const HUNGRY: &str = ":for i from=1 to=4000 do={ /ip firewall address-list add list=chaos \
-                      address=(10.64.0.0 + $i) timeout=1h }";
+/// A line that takes eight megabytes: comments of two kilobytes each.
+const HUNGRY: &str = "{ :local c \"0123456789abcdef\"; :for i from=1 to=7 do={ :set c ($c . $c) }; \
+                      :for i from=1 to=4000 do={ /ip firewall address-list add list=chaos \
+                      address=(10.64.0.0 + $i) comment=$c } }";
 const FED: &str = "/ip firewall address-list remove [find list=chaos]";
 
 impl Fault {
@@ -108,6 +109,10 @@ impl Fault {
                 rig.limit_memory(Some(dice.of(&[64, 1024, 4096])))?;
                 let said = rig.type_line(HUNGRY);
                 std::thread::sleep(a_while);
+                // Who could not answer any more takes a moment to end.
+                if said.is_err() && !rig.has_ended() {
+                    std::thread::sleep(Duration::from_secs(1));
+                }
                 if rig.has_ended() {
                     rig.start()?;
                     return Ok("ended for lack of memory, and was started anew".to_string());
