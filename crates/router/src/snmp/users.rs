@@ -183,6 +183,9 @@ impl Keys {
     }
 }
 
+/// Whose a message is, and what is in it; else what is wrong with it, and whose it is if that is sure.
+type Opened<'a> = Result<(Option<&'a Community>, Scoped), (Wrong, Option<&'a Community>)>;
+
 /// What the router knows of itself when it hears a message.
 pub(super) struct Here<'a> {
     pub(super) settings: &'a Settings,
@@ -229,12 +232,7 @@ impl Here<'_> {
         }
     }
 
-    /// Whose it is, and what is in it; else what is wrong with it, and whose it is if that is sure.
-    fn open(
-        &self,
-        payload: &[u8],
-        message: &Message,
-    ) -> Result<(Option<&Community>, Scoped), (Wrong, Option<&Community>)> {
+    fn open(&self, payload: &[u8], message: &Message) -> Opened<'_> {
         let head = &message.head;
         if head.engine != self.settings.engine {
             return Err((Wrong::Engine, None));

@@ -72,11 +72,8 @@ impl Route6 {
         let kind = RouteKind::of(kind);
         let alive = flags as u8 & DEAD == 0;
         let gateway = if tunnel { Gateway::Foreign } else { gateway };
-        match interface {
-            Some(interface) => {
-                next_hops.push(NextHop { interface, gateway, weight: 1, alive });
-            }
-            None => {}
+        if let Some(interface) = interface {
+            next_hops.push(NextHop { interface, gateway, weight: 1, alive });
         }
         if let Some(id) = object.filter(|_| next_hops.is_empty()) {
             next_hops = objects.ways(id, |address| match address {
