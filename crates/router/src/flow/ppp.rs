@@ -13,6 +13,7 @@ use crate::interface::ppp::machine::{Admitted, End, Machine, Pass, Phase, Proof,
 use crate::interface::ppp::mppe::{Mppe, Receiver, Sender};
 use crate::interface::ppp::users::{Attempt, Grant, Offer, Refusal, Whence};
 use crate::interface::pppoe::Session;
+use crate::ip::pool::User;
 use crate::router::Router;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -129,8 +130,8 @@ fn grant(r: &mut Router, user: &str, offer: Offer) -> Result<Grant, Refusal> {
         Whence::Address(address) => Some((*address, false)),
         Whence::Pool(name) => {
             let used = &mut r.services.used;
-            let address =
-                used.take(&program.pools, name, ("PPP", user), |at| !program.is_local(at));
+            let user = User::of("PPP", user);
+            let address = used.take(&program.pools, name, &user, |at| !program.is_local(at));
             address.map(|address| (address, true))
         }
     };

@@ -14,7 +14,7 @@ use crate::status::{Numbers, RouterStatus, Values, dynamic, ip};
 use config::{Item, ItemId, Menu, MenuKind, Property, Tree, Type, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use wire::Ipv4Range;
+use wire::{Ipv4Range, MacAddr};
 
 /// `/ip pool`.
 pub(crate) const POOL: Menu = Menu {
@@ -104,11 +104,20 @@ fn size(range: Ipv4Range) -> u64 {
     u64::from(range.last() - range.first()) + 1
 }
 
-/// Who has an address.
+/// Who has an address: few bytes for each of many DHCP clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct User {
-    owner: &'static str,
-    info: String,
+pub(crate) enum User {
+    /// A DHCP client.
+    Client(MacAddr),
+    /// A facility, and for whom.
+    Other(Box<(&'static str, String)>),
+}
+
+impl User {
+    /// One of a facility's.
+    pub(crate) fn of(owner: &'static str, info: &str) -> User {
+        User::Other(Box::new((owner, info.to_string())))
+    }
 }
 
 /// The addresses that are used.
@@ -126,7 +135,7 @@ impl Used {
         &mut self,
         pools: &[Pool],
         name: &str,
-        (owner, info): (&'static str, &str),
+        user: &User,
         may: impl Fn(u32) -> bool,
     ) -> Option<u32> {
         let mut name = name;
@@ -134,7 +143,7 @@ impl Used {
         for _ in pools {
             let pool = pools.iter().find(|pool| pool.name == name)?;
             if let Some(address) = self.find(pool, &may) {
-                self.claim(address, owner, info);
+                self.claim(address, user);
                 return Some(address);
             }
             name = pool.next.as_deref()?;
@@ -158,10 +167,10 @@ impl Used {
     }
 
     /// Takes this address; no if somebody has it.
-    pub(crate) fn claim(&mut self, address: u32, owner: &'static str, info: &str) -> bool {
+    pub(crate) fn claim(&mut self, address: u32, user: &User) -> bool {
         let is_free = !self.addresses.contains_key(&address);
         if is_free {
-            self.addresses.insert(address, User { owner, info: info.to_string() });
+            self.addresses.insert(address, user.clone());
         }
         is_free
     }
@@ -249,11 +258,15 @@ fn used(status: &RouterStatus) -> Vec<Item> {
     let all = status.router.services.used.addresses.iter();
     let items = all.filter_map(|(&address, user)| {
         let pool = pools.iter().find(|pool| pool.place(address).is_some())?;
+        let (owner, info) = match user {
+            User::Client(mac) => ("DHCP", mac.to_string()),
+            User::Other(other) => (other.0, other.1.clone()),
+        };
         let values = Values::from([
             ("pool", Value::Text(pool.name.clone())),
             ("address", ip(address)),
-            ("owner", Value::Text(user.owner.to_string())),
-            ("info", Value::Text(user.info.clone())),
+            ("owner", Value::Text(owner.to_string())),
+            ("info", Value::Text(info)),
         ]);
         Some(dynamic(numbers.of(address), values))
     });
@@ -275,18 +288,20 @@ mod tests {
         let pools =
             [pool(1, "a", &[(10, 12), (20, 20)], Some("b")), pool(2, "b", &[(30, 31)], Some("a"))];
         let mut used = Used::default();
-        let take = |used: &mut Used| used.take(&pools, "a", ("DHCP", "x"), |address| address != 11);
+        let take = |used: &mut Used| {
+            used.take(&pools, "a", &User::of("DHCP", "x"), |address| address != 11)
+        };
         let all: Vec<_> = std::iter::from_fn(|| take(&mut used)).collect();
         assert_eq!(all, [12, 10, 20, 31, 30], "and then none, though the pools are a circle");
         used.free(&pools, 20);
         used.free(&pools, 12);
         used.free(&pools, 99);
-        assert!(used.claim(20, "DHCP", "y") && !used.claim(20, "DHCP", "z"));
+        assert!(used.claim(20, &User::of("DHCP", "y")) && !used.claim(20, &User::of("DHCP", "z")));
         assert_eq!((take(&mut used), take(&mut used)), (Some(12), None));
         for (address, there) in [(10, true), (31, true), (13, false)] {
             assert_eq!(has(&pools, "a", address), there, "{address}");
         }
-        assert_eq!(used.take(&pools, "c", ("DHCP", "x"), |_| true), None);
+        assert_eq!(used.take(&pools, "c", &User::of("DHCP", "x"), |_| true), None);
     }
 
     #[test]
@@ -295,7 +310,7 @@ mod tests {
         let mut used = Used::default();
         // Each looked for from the beginning would be two billion steps.
         for n in 0..65_536u32 {
-            let taken = used.take(&pools, "a", ("DHCP", "x"), |_| true);
+            let taken = used.take(&pools, "a", &User::of("DHCP", "x"), |_| true);
             assert_eq!(taken, Some(0x00ff_ffff - n));
         }
     }

@@ -223,7 +223,7 @@ impl RouterStatus<'_> {
             }
         }
         if !lease.host_name.is_empty() {
-            values.insert("host-name", Value::Text(lease.host_name.clone()));
+            values.insert("host-name", Value::Text(lease.host_name.to_string()));
         }
         if let Some(left) = until(self.now, lease.expires) {
             values.insert("expires-after", left);

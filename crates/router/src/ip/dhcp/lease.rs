@@ -7,6 +7,7 @@
 
 use config::ItemId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use wire::dhcp::Message;
 use wire::{MacAddr, Moment};
 
@@ -39,7 +40,7 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Who {
     Mac(MacAddr),
-    Id(Vec<u8>),
+    Id(Box<[u8]>),
 }
 
 /// A lease.
@@ -52,7 +53,7 @@ pub(crate) struct Lease {
     pub(crate) state: State,
     pub(crate) expires: Moment,
     pub(crate) seen: Moment,
-    pub(crate) host_name: String,
+    pub(crate) host_name: Box<str>,
     /// The item, of a typed one.
     pub(crate) typed: Option<ItemId>,
 }
@@ -72,8 +73,11 @@ pub(super) struct Probe {
 /// All leases.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leases {
-    by_address: BTreeMap<u32, Lease>,
-    by_client: HashMap<(ItemId, Who), u32>,
+    /// In boxes: where addresses come in their order, half of each node is empty.
+    by_address: BTreeMap<u32, Box<Lease>>,
+    /// By a keyed hash of the server and the client, which is known by its lease.
+    by_client: HashMap<u64, u32>,
+    keys: RandomState,
     ends: BTreeSet<(Moment, u32)>,
     pub(super) probes: Vec<Probe>,
 }
@@ -91,36 +95,41 @@ impl Leases {
 
     /// By address.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Lease> {
-        self.by_address.values()
+        self.by_address.values().map(Box::as_ref)
     }
 
     /// The lease of an address.
     pub(crate) fn at(&self, address: u32) -> Option<&Lease> {
-        self.by_address.get(&address)
+        self.by_address.get(&address).map(Box::as_ref)
     }
 
     /// The lease that a client has.
     pub(crate) fn of(&self, server: ItemId, who: &Who) -> Option<&Lease> {
-        self.at(*self.by_client.get(&(server, who.clone()))?)
+        let lease = self.at(*self.by_client.get(&self.client(server, who))?)?;
+        (lease.server == server && lease.who == *who).then_some(lease)
+    }
+
+    fn client(&self, server: ItemId, who: &Who) -> u64 {
+        self.keys.hash_one((server, who))
     }
 
     /// Enters a lease instead of what its address and its client had.
     pub(crate) fn put(&mut self, lease: Lease) {
         self.remove(lease.address);
         if lease.state != State::Conflict {
-            let client = (lease.server, lease.who.clone());
+            let client = self.client(lease.server, &lease.who);
             if let Some(other) = self.by_client.insert(client, lease.address) {
                 self.forget(other);
             }
         }
         self.ends.insert((lease.expires, lease.address));
-        self.by_address.insert(lease.address, lease);
+        self.by_address.insert(lease.address, Box::new(lease));
     }
 
     /// Takes a lease out.
     pub(crate) fn remove(&mut self, address: u32) -> Option<Lease> {
         let lease = self.forget(address)?;
-        let client = (lease.server, lease.who.clone());
+        let client = self.client(lease.server, &lease.who);
         if self.by_client.get(&client) == Some(&address) {
             self.by_client.remove(&client);
         }
@@ -130,7 +139,7 @@ impl Leases {
     fn forget(&mut self, address: u32) -> Option<Lease> {
         let lease = self.by_address.remove(&address)?;
         self.ends.remove(&(lease.expires, address));
-        Some(lease)
+        Some(*lease)
     }
 
     /// The first that has ended by now.

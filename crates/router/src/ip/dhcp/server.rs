@@ -17,6 +17,7 @@ use crate::discard::Discard;
 use crate::flow::{self, Hop};
 use crate::interface::InterfaceId;
 use crate::ip::datagram::{self, End};
+use crate::ip::pool::User;
 use crate::ip::{arp, icmp, pool};
 use crate::packet::Packet;
 use crate::program::Program;
@@ -31,7 +32,6 @@ use wire::layers::protocol;
 use wire::{Ipv4Prefix, Ipv4Range, MacAddr, Moment};
 
 /// Who takes addresses from pools.
-const OWNER: &str = "DHCP";
 /// How long an offer stands.
 const OFFERED: Duration = Duration::from_secs(30);
 /// How long ARP may take to answer.
@@ -94,7 +94,7 @@ fn hear(r: &mut Router, now: Moment, server: &Server, message: &Message) {
 /// Who says it.
 fn who(message: &Message) -> Who {
     match message.get(option::CLIENT_ID) {
-        Some(id) if !id.is_empty() => Who::Id(id.to_vec()),
+        Some(id) if !id.is_empty() => Who::Id(id.into()),
         _ => Who::Mac(message.chaddr),
     }
 }
@@ -158,7 +158,7 @@ fn choose(
 ) -> Option<Lease> {
     let who = who(message);
     let services = &mut r.services;
-    let typed = typed(program, server, message);
+    let (typed, user) = (typed(program, server, message), User::Client(message.chaddr));
     let held = services.leases.of(server.id, &who).cloned();
     let new = |address, typed: Option<&Typed>| Lease {
         server: server.id,
@@ -168,7 +168,7 @@ fn choose(
         state: State::Testing,
         expires: now + OFFERED,
         seen: now,
-        host_name: String::new(),
+        host_name: Box::default(),
         typed: typed.map(|typed| typed.id),
     };
     if let Some(typed) = typed {
@@ -182,7 +182,7 @@ fn choose(
             end(r, now, held.address, "");
         }
         let has = r.services.leases.at(typed.address).is_none();
-        let claimed = has && r.services.used.claim(typed.address, OWNER, &who_text(message));
+        let claimed = has && r.services.used.claim(typed.address, &user);
         return claimed.then(|| new(typed.address, Some(typed)));
     }
     if let Some(held) = held {
@@ -197,15 +197,15 @@ fn choose(
         r.stats.log.say(now, "dhcp,warning", &text);
         return None;
     }
-    let (pools, info) = (&program.pools, who_text(message));
+    let pools = &program.pools;
     if let Some(wanted) = message.number(option::REQUESTED)
         && pool::has(pools, name, wanted)
         && may(program, wanted)
-        && services.used.claim(wanted, OWNER, &info)
+        && services.used.claim(wanted, &user)
     {
         return Some(new(wanted, None));
     }
-    match services.used.take(pools, name, (OWNER, &info), |address| may(program, address)) {
+    match services.used.take(pools, name, &user, |address| may(program, address)) {
         Some(address) => Some(new(address, None)),
         None => {
             let Server { name: own, .. } = server;
@@ -223,12 +223,9 @@ fn fits(program: &Program, server: &Server, address: u32) -> bool {
         && server.pool.as_ref().is_some_and(|name| pool::has(&program.pools, name, address))
 }
 
-fn who_text(message: &Message) -> String {
-    message.chaddr.to_string()
-}
-
-fn host_name(message: &Message, before: String) -> String {
-    message.text(option::HOST_NAME).filter(|name| !name.is_empty()).unwrap_or(before)
+fn host_name(message: &Message, before: Box<str>) -> Box<str> {
+    let name = message.text(option::HOST_NAME).filter(|name| !name.is_empty());
+    name.map_or(before, String::into_boxed_str)
 }
 
 fn request(r: &mut Router, now: Moment, server: &Server, message: &Message) {
@@ -258,7 +255,7 @@ fn request(r: &mut Router, now: Moment, server: &Server, message: &Message) {
                 || may(&program, wanted)
                     && r.services.leases.len() < MAX
                     && fits(&program, server, wanted);
-            let free = free && r.services.used.claim(wanted, OWNER, &who_text(message));
+            let free = free && r.services.used.claim(wanted, &User::Client(message.chaddr));
             free.then(|| Lease {
                 server: server.id,
                 who,
@@ -267,7 +264,7 @@ fn request(r: &mut Router, now: Moment, server: &Server, message: &Message) {
                 state: State::Offered,
                 expires: now,
                 seen: now,
-                host_name: String::new(),
+                host_name: Box::default(),
                 typed: typed.map(|typed| typed.id),
             })
         }
