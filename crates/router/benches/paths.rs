@@ -7,6 +7,8 @@
 //! Frames lie in the caches as a network card with direct cache access would leave them: written by
 //! another, within the last 4,096 frames. Labelled metric × way: `ns/packet/…`.
 
+// A router, and wires to it.
+mod device;
 // Connections that begin.
 mod first;
 // IPv6's devices and frames.
@@ -14,18 +16,15 @@ mod six;
 // What DPDK's testpmd does meanwhile.
 mod testpmd;
 
-use config::{Interpreter, Tree, Value};
+use config::Value;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use port::memory::{self, MemoryPort};
-use port::{Batch, Pool, Port, Slab};
+use device::{CHUNK, Device, own_mac, tree_of, with_tags};
 use router::ip::fib::{list, synthetic, synthetic6};
 use router::ip::route::Target;
 use router::queue::menu::SIMPLE;
-use router::{MENUS, PortInfo, Router};
 use std::collections::BTreeMap;
-use std::hint::black_box;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::arp::ArpMessage;
 use wire::craft::{self, ip};
 use wire::gre;
@@ -36,96 +35,10 @@ use wire::{Ipv4Prefix, Ipv6Prefix, MacAddr, Moment};
 #[global_allocator]
 static ALLOCATOR: port::huge::Allocator = port::huge::Allocator;
 
-/// Frames that pass between two looks at the clock, which cost some 50 ns together.
-const CHUNK: usize = 1024;
-
 /// The least time each way took for a packet, in nanoseconds.
 static LEAST: Mutex<Vec<(String, f64)>> = Mutex::new(Vec::new());
 
-struct Device {
-    router: Router,
-    ports: Vec<MemoryPort>,
-    wires: Vec<MemoryPort>,
-    slab: Slab,
-    pool: Pool,
-    now: Moment,
-    /// Of the frames on each side.
-    tags: [&'static [u16]; 2],
-    tree: Tree,
-}
-
-fn own_mac(port: u8) -> MacAddr {
-    MacAddr([2, 0, 0, 0, 0, port])
-}
-
 impl Device {
-    fn new(script: &str) -> Device {
-        Device::with_frames(script, 4 * CHUNK)
-    }
-
-    /// With memory for so many frames.
-    fn with_frames(script: &str, frames: usize) -> Device {
-        let slab = Slab::new(frames).expect("memory");
-        let infos = (1..=2).map(|n| PortInfo {
-            name: format!("ether{n}"),
-            mac: own_mac(n),
-            capabilities: Default::default(),
-        });
-        let mut router = Router::new(infos.collect(), &slab);
-        let mut console = Interpreter::new(MENUS.to_vec());
-        *console.tree_mut() = router.factory_tree();
-        if let Err(error) = console.run(script, &()) {
-            panic!("{error}");
-        }
-        let tree = console.tree().clone();
-        router.configure(&tree, Moment::ZERO).expect("few gateways");
-        let (ports, wires) = (0..2).map(|_| memory::wire(2 * CHUNK)).unzip();
-        let pool = slab.pool();
-        Device { router, ports, wires, slab, pool, now: Moment::ZERO, tags: [&[], &[]], tree }
-    }
-
-    fn send(&mut self, port: usize, frames: &[Vec<u8>]) {
-        let mut batch = Batch::new();
-        for bytes in frames {
-            let mut frame = self.pool.alloc(bytes.len()).expect("a frame");
-            self.slab.bytes_mut(&mut frame).copy_from_slice(bytes);
-            batch.push(frame);
-            if batch.room() == 0 {
-                self.wires[port].send(self.now, &mut self.pool, &mut batch);
-            }
-        }
-        self.wires[port].send(self.now, &mut self.pool, &mut batch);
-    }
-
-    /// Lets the router work until all is done; returns how long it took.
-    #[allow(clippy::disallowed_methods)] // this is the edge
-    fn breathe(&mut self) -> Duration {
-        self.now = self.now + Duration::from_micros(20);
-        let start = Instant::now();
-        while self.router.breathe(self.now, &mut self.ports) > 0 {}
-        start.elapsed()
-    }
-
-    fn drain(&mut self) -> usize {
-        let mut n = 0;
-        let mut batch = Batch::new();
-        for wire in &mut self.wires {
-            while wire.receive(self.now, &mut self.pool, &mut batch) > 0 {
-                n += batch.len();
-                black_box(batch.as_slice());
-                batch.free_all(&mut self.pool);
-            }
-        }
-        n
-    }
-
-    fn introduce(&mut self, port: usize, mac: MacAddr, ip: u32, router_ip: u32) {
-        let request = craft::arp(ArpMessage::request(mac, ip, router_ip)).build();
-        self.send(port, &[with_tags(&request, self.tags[port])]);
-        self.breathe();
-        self.drain();
-    }
-
     /// Sends all frames once, both ways in turn, untimed: hosts, connections, recipes.
     fn warm_up(&mut self, traffic: &[(usize, Vec<Vec<u8>>)]) {
         for _ in 0..4 {
@@ -245,17 +158,6 @@ fn tagged(script: &str, tags: [&'static [u16]; 2]) -> Device {
     device
 }
 
-/// A frame with these tags, the outer first; the outer of two is a service tag.
-fn with_tags(frame: &[u8], tags: &[u16]) -> Vec<u8> {
-    let mut bytes = frame[..12].to_vec();
-    for (n, tag) in tags.iter().enumerate() {
-        let service = n == 0 && tags.len() == 2;
-        bytes.extend(if service { [0x88, 0xa8] } else { [0x81, 0x00] });
-        bytes.extend(tag.to_be_bytes());
-    }
-    [&bytes, &frame[12..]].concat()
-}
-
 /// UDP both ways, `flows` connections of ten hosts, each with its own port. The connections of even
 /// hosts are masqueraded if `nat`: their answers go to the router's address, the port being kept.
 fn udp_flows(flows: usize, nat: bool) -> Vec<(usize, Vec<Vec<u8>>)> {
@@ -323,8 +225,9 @@ type Traffic = Vec<(usize, Vec<Vec<u8>>)>;
 
 /// A router with a queue for each of `n` clients, and UDP both ways of `flows` of them, from all over.
 fn clients(n: usize, flows: usize) -> (Device, Traffic) {
-    let mut device = routed("/ip route add dst-address=11.0.0.0/8 gateway=10.0.1.1");
-    let mut tree = device.tree.clone();
+    let route = "/ip route add dst-address=11.0.0.0/8 gateway=10.0.1.1";
+    let mut device = routed(route);
+    let mut tree = tree_of(&device.router, &format!("{NETS}{route}"));
     for client in 0..n as u32 {
         let target = Value::List(vec![Value::Cidr((ip(11, 0, 0, 0) + client).into(), 32)]);
         let (up, down) = (Value::Rate(10_000_000_000), Value::Rate(10_000_000_000));

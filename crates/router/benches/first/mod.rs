@@ -4,7 +4,7 @@
 //! 1 µs of the router's clock a packet, udp-timeout=1s ─► a million connections, begun and ended at that rate
 //! ```
 
-use super::{CHUNK, Device, own_mac};
+use super::device::{CHUNK, Device, own_mac};
 use criterion::{Criterion, Throughput};
 use std::fmt::Write;
 use std::time::Duration;

@@ -46,8 +46,9 @@ pub(crate) fn ns_per_lookup<A: Family>(
         text += &format!("{} {len} {}\n", address.hex(), hop.0);
     }
     addresses.iter().for_each(|address| text += &format!("{}\n", address.hex()));
-    let child = Command::new(program).args(ARGUMENTS).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = child.stderr(Stdio::null()).spawn().ok()?;
+    let mut command = Command::new(program);
+    command.args(ARGUMENTS).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
     let mut input = child.stdin.take()?;
     let writer = std::thread::spawn(move || input.write_all(text.as_bytes()).is_ok());
     let output = child.wait_with_output().ok()?;

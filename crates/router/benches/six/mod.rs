@@ -1,6 +1,6 @@
 //! A router between two networks of IPv6, its table, and UDP through it.
 
-use super::{Device, own_mac};
+use super::device::{Device, own_mac, tree_of};
 use router::ip::feed::Protocol;
 use router::ip::route::Target;
 use router::ipv6::found::Fed;
@@ -83,14 +83,14 @@ pub(crate) fn udp_flows(flows: usize) -> Vec<(usize, Vec<Vec<u8>>)> {
     ]
 }
 
-/// All of these networks lie behind the host on the other side.
+/// All of these networks lie behind the host on the other side; of a router without anything else.
 pub(crate) fn feed(device: &mut Device, routes: &[Ipv6Prefix]) {
     let ether2 = device.router.program().names.find("ether2").expect("a port");
     let target = Target::Gateways(vec![(ether2, host(2, 0).into())]);
     let fed =
         |&prefix: &Ipv6Prefix| Fed { prefix, target: target.clone(), protocol: Protocol::Bgp };
     device.router.feed6(routes.iter().map(fed).collect());
-    let tree = device.tree.clone();
+    let tree = tree_of(&device.router, NETS);
     // What is news is compiled with the next configuration.
     device.router.configure(&tree, device.now).expect("few gateways");
 }
