@@ -10,6 +10,7 @@ use wire::lacp::Lacpdu;
 use wire::mld::Query;
 use wire::ppp::Control;
 use wire::pppoe::Discovery;
+use wire::pptp;
 use wire::radius::Packet;
 use wire::router_advertisement::RouterAdvertisement;
 use wire::vrrp::Advertisement;
@@ -17,7 +18,7 @@ use wire::vrrp::Advertisement;
 /// Where VRRP's packet is said to come from.
 const SRC: u32 = 0xc0a8_0001;
 
-/// Reads the bytes as PPPoE, PPP, L2TP, RADIUS, DHCPv6, VRRP, LACP, the spanning tree, NAT-PMP, GRE,
+/// Reads the bytes as PPPoE, PPP, L2TP, PPTP, RADIUS, DHCPv6, VRRP, LACP, the spanning tree, NAT-PMP, GRE,
 /// neighbour discovery and MLD. What was read of those that are written as well is written, and read again.
 pub fn run(bytes: &[u8]) {
     if let Some(said) = Discovery::read(bytes) {
@@ -35,6 +36,17 @@ pub fn run(bytes: &[u8]) {
     if let Some((header, range)) = l2tp::locate(bytes) {
         let _ = l2tp::Message::read(&bytes[range], b"secret");
         assert_eq!(l2tp::read(bytes).map(|(header, _)| header), Some(header));
+    }
+    if let Some(said) = pptp::Message::read(bytes) {
+        assert_eq!(pptp::Message::read(&said.write()), Some(said));
+    }
+    if let Ok(Some(len)) = pptp::length(bytes) {
+        assert!(len <= bytes.len());
+    }
+    if let Some((header, range)) = pptp::locate(bytes) {
+        let mut again = vec![0; header.len() + range.len()];
+        header.write(range.len() as u16, &mut again);
+        assert_eq!(pptp::locate(&again).map(|(again, _)| again), Some(header));
     }
     if let Some(packet) = Packet::read(bytes) {
         for (kind, value) in &packet.attributes {

@@ -9,7 +9,7 @@
 //! EoIP is version 1 with a key, whose halves are a length and a tunnel's number. Lengths that
 //! contradict the bytes, reserved bits that are set, and a checksum that is wrong make no header.
 //!
-//! Missing: **routing** (RFC 1701, deprecated), **version 1 of PPTP**.
+//! Version 1 of PPTP is [`pptp`](crate::pptp)'s. Missing: **routing** (RFC 1701, deprecated).
 
 use crate::bytes::{be16, be32};
 use crate::checksum;

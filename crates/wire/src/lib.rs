@@ -50,6 +50,8 @@ pub mod udp;
 pub mod radius;
 // PPP in UDP.
 pub mod l2tp;
+// PPP in GRE, agreed upon by TCP.
+pub mod pptp;
 // Whether several links are one.
 pub mod lacp;
 // Which of several routers has an address.
