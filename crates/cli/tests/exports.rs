@@ -104,6 +104,8 @@ const LINES: &[&str] = &[
     "/tool traffic-generator raw-packet-template add name=r header=aabbcc special-footer=no",
     "/interface l2tp-client add name=l2tp-out1 connect-to=10.0.1.7 user=u password=p",
     "/interface l2tp-server server set enabled=yes authentication=chap,mschap2",
+    "/interface pptp-client add name=pptp-out1 connect-to=10.0.1.7 user=u password=p",
+    "/interface pptp-server server set enabled=yes authentication=chap,mschap2",
     "/radius add address=10.0.1.8 secret=s service=ppp timeout=1s",
     "/radius incoming set accept=yes",
     "/ppp l2tp-secret add address=10.0.1.9 secret=s",

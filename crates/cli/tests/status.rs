@@ -9,7 +9,6 @@ use std::path::PathBuf;
 /// public manuals.
 const MISSING: &[(&str, &str)] = &[
     ("/interface ethernet switch", "switch chips"),
-    ("/interface pptp-client, /interface pptp-server", "PPP in GRE, agreed upon by TCP"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
     ("/ipv6 dhcp-relay", "DHCPv6 from elsewhere"),

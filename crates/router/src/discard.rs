@@ -85,6 +85,8 @@ reasons! {
     BadRadius = "bad-radius",
     /// An L2TP datagram that is cut off, contradicts itself, or comes out of its turn.
     MalformedL2tp = "malformed-l2tp",
+    /// A numbered packet of a session that has come before, or far too late.
+    Repeated = "repeated",
     /// An L2TP tunnel whose other end does not know its secret.
     BadL2tpProof = "bad-l2tp-proof",
     /// An encrypted packet of a session that cannot be read: late, behind a lost one, or not encrypted in

@@ -34,11 +34,14 @@ mod port_queue;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
-// PPP: what is common, L2TP's tunnels, PPPoE's sessions, RADIUS.
+// PPP: what is common, L2TP's tunnels, PPPoE's sessions, PPTP's calls, RADIUS.
 mod l2tp;
 mod ppp;
 mod pppoe;
+mod pptp;
 pub(crate) mod radius;
+// TCP connections of the router's own services.
+mod tcp;
 // Into a tunnel's outer packet, and out of it.
 mod tunnel;
 // The NAT boxes.
@@ -90,6 +93,7 @@ pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use mangle::traffic_class;
 pub(crate) use port_queue::send_by_queue;
+pub(crate) use pptp::{hear, plain_call};
 pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;

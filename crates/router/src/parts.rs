@@ -31,6 +31,7 @@ use crate::interface::l2tp;
 use crate::interface::link::History;
 use crate::interface::ppp::calls::Calls;
 use crate::interface::pppoe;
+use crate::interface::pptp;
 use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::Machine;
@@ -41,6 +42,7 @@ use crate::ip::icmp::RateLimit;
 use crate::ip::nat_pmp;
 use crate::ip::neighbour::{NeighbourId, Neighbours};
 use crate::ip::route::Routes;
+use crate::ip::tcp::Tcp;
 use crate::ipv6;
 use crate::outbox::Outbox;
 use crate::packet::{Ends, Packet};
@@ -363,6 +365,10 @@ pub(crate) struct Links {
     pub(crate) radius: radius::State,
     /// L2TP's tunnels.
     pub(crate) l2tp: l2tp::state::State,
+    /// TCP connections of the router's own services.
+    pub(crate) tcp: Tcp,
+    /// PPTP's control connections and calls.
+    pub(crate) pptp: pptp::state::State,
     /// The open ones of them.
     pub(crate) sessions: Arc<[pppoe::Session]>,
     /// The interfaces that run by what they know themselves.

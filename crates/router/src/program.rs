@@ -28,6 +28,7 @@ use crate::interface::menu::ETHERNET;
 use crate::interface::ppp::aaa::Aaa;
 use crate::interface::ppp::users::Users;
 use crate::interface::pppoe::{Pppoe, Session, SessionAt, Sessions};
+use crate::interface::pptp::Pptp;
 use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, Tunnels};
 use crate::interface::vlan::Vlans;
 use crate::interface::vrrp::Vrrp;
@@ -246,6 +247,8 @@ pub struct Program {
     pub(crate) pppoe: Arc<Pppoe>,
     /// L2TP's clients and its server.
     pub(crate) l2tp: Arc<L2tp>,
+    /// PPTP's.
+    pub(crate) pptp: Arc<Pptp>,
     /// RADIUS.
     pub(crate) aaa: Arc<Aaa>,
     /// The open sessions.
@@ -402,6 +405,7 @@ impl Program {
             bonds,
             pppoe: Arc::default(),
             l2tp: Arc::default(),
+            pptp: Arc::default(),
             aaa: Arc::default(),
             sessions: Arc::default(),
             users: Arc::default(),
@@ -444,7 +448,8 @@ impl Program {
         (self.names, self.bridges, self.tunnels) = (names, bridges, tunnels);
         (self.vrrps, self.bonds) = (interfaces.vrrps, interfaces.bonds);
         (self.pppoe, self.sessions) = (interfaces.pppoe.into(), interfaces.sessions.into());
-        (self.l2tp, self.aaa) = (interfaces.l2tp.into(), interfaces.aaa.into());
+        (self.l2tp, self.pptp) = (interfaces.l2tp.into(), interfaces.pptp.into());
+        self.aaa = interfaces.aaa.into();
     }
 
     /// Leads whatever leaves by an interface with queue trees through them.
@@ -603,6 +608,12 @@ impl Program {
     #[inline]
     pub(crate) fn has_l2tp(&self) -> bool {
         self.sessions.has_l2tp()
+    }
+
+    /// Whether there are sessions whose packets come in outer ones: L2TP's, or PPTP's.
+    #[inline]
+    pub(crate) fn has_outer_sessions(&self) -> bool {
+        self.sessions.has_l2tp() || self.sessions.has_pptp()
     }
 
     /// The session behind an interface.

@@ -12,8 +12,8 @@
 use config::{Menu, MenuKind, Property, Type};
 
 /// Their menus.
-pub(super) static MENUS: [&Menu; 9] =
-    [&PROXY, &SOCKS, &UPNP, &TRAFFIC_FLOW, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP, &PPTP];
+pub(super) static MENUS: [&Menu; 8] =
+    [&PROXY, &SOCKS, &UPNP, &TRAFFIC_FLOW, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP];
 
 const NO: &[&str] = &["no"];
 
@@ -157,18 +157,4 @@ static SSTP: Menu = service(
         kept("verify-client-certificate").default("no"),
     ],
     "The SSTP server, which is off.",
-);
-
-static PPTP: Menu = service(
-    "/interface pptp-server server",
-    &[
-        Property::only("enabled", &Type::Bool, NO, "there is no PPTP"),
-        kept("authentication").default("mschap1,mschap2"),
-        kept("default-profile").default("default-encryption"),
-        kept("keepalive-timeout").default("30"),
-        kept("max-mru").default("1450"),
-        kept("max-mtu").default("1450"),
-        kept("mrru").default("disabled"),
-    ],
-    "The PPTP server, which is off.",
 );

@@ -20,7 +20,9 @@ use super::{pass, put_header, receive as receive_inside};
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::flow_flag;
 use crate::firewall::mark::Mark;
-use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
+use crate::flow::{
+    self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, hear, is_martian_source, plain_call, plain_data,
+};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::tunnel::{Carries, TunnelAt, six_to_four};
@@ -31,7 +33,7 @@ use port::{Batch, Frame};
 use wire::gre::{self, Gre};
 use wire::ipv6::header;
 use wire::l2tp::PORT;
-use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
+use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, pptp_call, protocol};
 use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
 
 /// Forwards a batch in which there may be tunnels' outer packets.
@@ -98,7 +100,8 @@ impl Outer {
         let (arrival, l3) = Arrival::of(port, bytes)?;
         let ip: &[u8; 20] = bytes.get(l3..)?.first_chunk()?;
         let ports = match ip[9] {
-            protocol::IPIP | protocol::GRE | protocol::IPV6 => (0, 0),
+            protocol::IPIP | protocol::IPV6 => (0, 0),
+            protocol::GRE => (0, call_of(bytes, l3)),
             protocol::UDP if r.program.has_l2tp() => {
                 let ports: &[u8; 4] = bytes.get(l3 + 20..)?.first_chunk()?;
                 let ports = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
@@ -153,7 +156,7 @@ fn open(
     let Some(recipe) = r.learnt.recipes.get(number) else { return Err(frame) };
     let bytes = r.io.slab.bytes(&frame);
     let Some(payload) = Payload::read(r, outer, bytes) else { return Err(frame) };
-    let Payload { interface, tunnel, at, len, ip_len, ether_type } = payload;
+    let Payload { interface, tunnel, at, len, ip_len, ether_type, call } = payload;
     let ip = &bytes[usize::from(outer.came.l3)..];
     let src_mac = MacAddr([bytes[6], bytes[7], bytes[8], bytes[9], bytes[10], bytes[11]]);
     let way = &recipe.way;
@@ -163,6 +166,10 @@ fn open(
         || !r.program.runs(interface)
         || r.link.depth >= MOST_TUNNELS
     {
+        return Err(frame);
+    }
+    // What has come before ends box by box.
+    if call.is_some_and(|(call, number)| !hear(r, now, call, number)) {
         return Err(frame);
     }
     let arrived = frame.len();
@@ -190,6 +197,16 @@ fn open(
     Ok((interface, frame))
 }
 
+/// What stands for the destination port of a GRE packet: PPTP's call.
+#[inline]
+fn call_of(frame: &[u8], l3: usize) -> u16 {
+    match frame.get(l3 + 20..) {
+        // Most are none of these.
+        Some(gre @ [_, _, 0x88, 0x0b, ..]) => pptp_call(gre).unwrap_or(0),
+        _ => 0,
+    }
+}
+
 /// A flow's recipe, if it holds: the flow and the recipe's number.
 #[inline]
 fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Option<(FlowId, u32)> {
@@ -205,8 +222,10 @@ fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Opti
 struct Payload {
     /// By which it comes in.
     interface: InterfaceId,
-    /// If it is none of L2TP's sessions.
+    /// If it is none of L2TP's sessions, nor of PPTP's.
     tunnel: Option<TunnelAt>,
+    /// Of PPTP's: the call, and the packet's number.
+    call: Option<(u16, u32)>,
     /// Where it begins.
     at: usize,
     len: usize,
@@ -226,6 +245,14 @@ impl Payload {
         let payload = bytes.get(l3 + 20..l3 + usize::from(ip_len))?;
         if outer.tuple.protocol == protocol::UDP {
             return Payload::of_l2tp(r, outer, payload, ip_len);
+        }
+        if let [_, _, 0x88, 0x0b, ..] = payload
+            && outer.tuple.protocol == protocol::GRE
+        {
+            let (interface, begins, ether_type, call) = plain_call(r, outer.tuple.src, payload)?;
+            let (at, len) = (l3 + 20 + begins, payload.len() - begins);
+            let (tunnel, call) = (None, Some(call));
+            return Some(Payload { interface, tunnel, at, len, ip_len, ether_type, call });
         }
         let (gre, ether_type, skipped) = match payload {
             _ if outer.tuple.protocol == protocol::IPIP => (None, ETHERTYPE_IPV4, 0),
@@ -275,7 +302,7 @@ impl Payload {
             return None;
         }
         let (interface, tunnel) = (tunnel.interface, Some(found));
-        Some(Payload { interface, tunnel, at, len, ip_len, ether_type })
+        Some(Payload { interface, tunnel, at, len, ip_len, ether_type, call: None })
     }
 
     /// The same of a datagram.
@@ -290,7 +317,7 @@ impl Payload {
         let (interface, begins, ether_type) = plain_data(r, src, udp)?;
         let at = usize::from(outer.came.l3) + 20 + begins;
         let len = udp.len() - begins;
-        Some(Payload { interface, tunnel: None, at, len, ip_len, ether_type })
+        Some(Payload { interface, tunnel: None, at, len, ip_len, ether_type, call: None })
     }
 }
 
@@ -330,6 +357,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         Some(&[a, b, c, d, ..]) if ip[9] == protocol::UDP => {
             (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
         }
+        _ if ip[9] == protocol::GRE => (0, call_of(r.io.slab.bytes(&frame), L3)),
         _ => (0, 0),
     };
     let tuple = FiveTuple { src, dst, src_port, dst_port, protocol: ip[9] };
@@ -349,7 +377,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         || way.ingress != IngressId::NONE
         || !way.guard.admits(ip_len, ip[8], tos, 0, MacAddr::default())
         || ip_len > rewrite.mtu
-        || (flags & flow_flag::NAT != 0 && tuple.protocol == protocol::UDP)
+        || (flags & flow_flag::NAT != 0 && (tuple.protocol == protocol::UDP || dst_port != 0))
         || !r.io.slab.push(&mut frame, more)
     {
         return Err(frame);

@@ -9,11 +9,9 @@
 //! ```
 
 use super::ppp;
-use super::pppoe::{is_data, packet_in};
-use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, send_outer, with_room};
+use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, outer, send_outer, with_room};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
-use crate::interface::ingress::Arrival;
 use crate::interface::l2tp::Client;
 use crate::interface::l2tp::state::{
     HELLO, Leg, MOST, MOST_HALF_OPEN, MOST_LEGS, MOST_WAITING, Phase, TRIES, Tunnel,
@@ -23,7 +21,6 @@ use crate::interface::ppp::machine::Role;
 use crate::interface::pppoe::Session;
 use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::own_address;
-use crate::ip::icmp::write_ipv4;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
@@ -32,9 +29,9 @@ use port::Frame;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::time::Duration;
+use wire::Moment;
 use wire::l2tp::{self, Bad, DATA_LEN, Header, Message, PORT, avp, message};
-use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
-use wire::{Moment, checksum};
+use wire::layers::protocol;
 
 /// What the router is called.
 const NAME: &str = "wirespeed";
@@ -87,7 +84,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
 fn data_in(
     r: &mut Router,
     now: Moment,
-    mut p: Packet,
+    p: Packet,
     header: Header,
     range: std::ops::Range<usize>,
     is_whole: bool,
@@ -96,41 +93,8 @@ fn data_in(
     let is_his = r.link.l2tp.get(header.tunnel).is_some_and(|t| t.ends.1.address == src);
     let place = r.link.calls.find(Wire::L2tp(header.tunnel, header.session)).filter(|_| is_his);
     let Some(place) = place else { return r.discard(p, Discard::UnknownSession) };
-    let mut at = usize::from(p.layers.l4) + 8 + range.start;
-    let end = usize::from(p.layers.l4) + 8 + range.end;
-    let bytes = &r.io.slab.bytes(&p.frame)[at..end];
-    if bytes.starts_with(&[0xff, 0x03]) {
-        at += 2;
-    }
-    let bytes = &r.io.slab.bytes(&p.frame)[at..end];
-    let Some(&kind) = bytes.first_chunk() else { return r.discard(p, Discard::MalformedL2tp) };
-    if !is_data(u16::from_be_bytes(kind)) {
-        let ppp = bytes.to_vec();
-        r.tell(|| Event::Local);
-        r.consume(p);
-        return ppp::control_in(r, now, place, &ppp);
-    }
-    let Some(call) = r.link.calls.get(place) else { return };
-    let item = call.item(place);
-    let interface = r.program.books.interfaces.find(item).unwrap_or(InterfaceId::NONE);
-    if r.link.depth >= MOST_DEPTH {
-        return r.discard(p, Discard::TunnelLoop);
-    }
-    let fast = is_whole && r.program.interface(interface).fast_rx;
-    if fast {
-        let len = p.frame.len();
-        r.count_fast_outer(p.ingress, p.in_bridge_port, len);
-    }
-    p.frame.truncate(end);
-    p.frame.pull(at - 14);
-    r.io.slab.bytes_mut(&mut p.frame)[..12].fill(0);
-    r.recycle(p.trace);
-    let mut inside = r.packet(p.frame, Layers::default(), interface);
-    inside.fast = fast;
-    inside.arrival = is_whole.then_some(Arrival::untagged(interface));
-    r.link.depth += 1;
-    packet_in(r, now, inside, interface, place);
-    r.link.depth -= 1;
+    let begins = usize::from(p.layers.l4) + 8;
+    ppp::arrived(r, now, p, place, begins + range.start..begins + range.end, is_whole)
 }
 
 /// The session that a datagram's plain packet comes in by, where that begins, and what it is.
@@ -138,18 +102,10 @@ fn data_in(
 pub(crate) fn plain_data(r: &Router, from: u32, udp: &[u8]) -> Option<(InterfaceId, usize, u16)> {
     let (header, range) = l2tp::locate(udp.get(8..)?)?;
     let ppp = udp.get(8 + range.start..8 + range.end)?;
-    let kind = ppp.strip_prefix(&[0xff, 0x03]).unwrap_or(ppp);
-    let ether_type = match kind {
-        [0x00, 0x21, ..] => ETHERTYPE_IPV4,
-        [0x00, 0x57, ..] => ETHERTYPE_IPV6,
-        _ => return None,
-    };
-    let skipped = ppp.len() - kind.len() + 2;
+    let (skipped, ether_type) = ppp::plain(ppp)?;
     let tunnel = r.link.l2tp.get(header.tunnel).filter(|_| !header.control)?;
     let interface = r.program.sessions.of_l2tp(header.tunnel, header.session)?;
-    let session = r.program.session(interface).filter(|session| !session.encrypted)?;
-    let call = r.link.calls.get(session.place as usize)?;
-    let is_it = call.number == session.number && call.mppe.is_none();
+    let is_it = ppp::is_plain(r, interface);
     let is_his = tunnel.ends.1.address == from && 8 + range.end == udp.len();
     (is_it && is_his).then_some((interface, 8 + range.start + skipped, ether_type))
 }
@@ -166,22 +122,14 @@ pub(super) fn packet_out(r: &mut Router, now: Moment, session: &Session, frame: 
     }
     let len = 8 + DATA_LEN + frame.len();
     let Some(mut frame) = with_room(r, frame, OUTER + DATA_LEN) else { return };
-    r.link.identification = r.link.identification.wrapping_add(1);
-    let identification = r.link.identification;
-    let bytes = r.io.slab.bytes_mut(&mut frame);
-    bytes[..12].fill(0);
-    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-    bytes[34..36].copy_from_slice(&own.port.to_be_bytes());
-    bytes[36..38].copy_from_slice(&peer.port.to_be_bytes());
-    bytes[38..40].copy_from_slice(&(len as u16).to_be_bytes());
+    outer(r, &mut frame, protocol::UDP, (own.address, peer.address));
+    let bytes = &mut r.io.slab.bytes_mut(&mut frame)[34..];
+    bytes[..2].copy_from_slice(&own.port.to_be_bytes());
+    bytes[2..4].copy_from_slice(&peer.port.to_be_bytes());
+    bytes[4..6].copy_from_slice(&(len as u16).to_be_bytes());
     // No checksum: what is inside has its own.
-    bytes[40..42].fill(0);
-    bytes[42..50].copy_from_slice(&l2tp::data_header(tunnel_id, peer_id));
-    write_ipv4(&mut bytes[14..], 0, protocol::UDP, own.address, peer.address);
-    bytes[18..20].copy_from_slice(&identification.to_be_bytes());
-    bytes[24..26].fill(0);
-    let sum = checksum::of(&bytes[14..34]);
-    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+    bytes[6..8].fill(0);
+    bytes[8..16].copy_from_slice(&l2tp::data_header(tunnel_id, peer_id));
     r.link.depth += 1;
     send_outer(r, now, frame, fast);
     r.link.depth -= 1;
@@ -561,7 +509,7 @@ fn begin(r: &mut Router, now: Moment, tunnel: &Tunnel, id: u16, peer_id: u16) {
             if server.one_session {
                 ppp::end_others(r, now, |other| match other.carrier {
                     Carrier::L2tp { peer: other, .. } => other == peer,
-                    Carrier::Pppoe { .. } => false,
+                    _ => false,
                 });
             }
             let owner = Owner::Server(String::new());

@@ -3,7 +3,7 @@
 
 use super::leave::{Hop, to_neighbour};
 use super::rules::bridge_accepts;
-use super::{l2tp, link_out, output, radius, reason, tunnel, vrrp};
+use super::{l2tp, link_out, output, pptp, radius, reason, tcp, tunnel, vrrp};
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
@@ -62,12 +62,14 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
         return nat_pmp::receive(r, now, p);
     }
     match p.layers.protocol {
+        protocol::GRE if pptp::is_asked(r, &p) => return pptp::receive(r, now, p),
         protocol::IPIP | protocol::GRE | protocol::IPV6 => return tunnel::decapsulate(r, now, p),
         protocol::ICMP => match r.transport(&p).first().copied() {
             Some(8) => return echo_reply(r, now, p),
             _ if r.is_awaited(now, &p) => return r.consume(p),
             _ => return r.discard(p, Discard::NoListener),
         },
+        protocol::TCP if tcp::is_asked(r, &p) => return tcp::receive(r, now, p),
         protocol::TCP => {
             r.tell(|| Event::Refuses(Discard::NoListener));
             if let Some(reset) = r.tcp_answer(&p, icmp::tcp_reset) {

@@ -1,23 +1,31 @@
 //! PPP's part of the flow, whatever carries it: what machines say and hear, who is let in, what ends.
 //!
 //! ```text
-//! pppoe, l2tp ─► [control_in] ─► the call's machine ─► answers ─► say ─► pppoe, l2tp
+//! pppoe, l2tp, pptp ─► [control_in] ─► the call's machine ─► answers ─► say ─► pppoe, l2tp, pptp
 //!                                    └► Check ─► users ─► addresses of pools ─► admit
 //! ticks ─► [tick]: who is silent, idle, too long there, or has lost his server
 //! ```
 
+use super::pppoe::{is_data, packet_in};
 use super::radius::{self, Status};
-use super::{l2tp, pppoe};
+use super::tunnel::MOST as MOST_DEPTH;
+use super::{l2tp, pppoe, pptp};
+use crate::discard::Discard;
+use crate::interface::InterfaceId;
+use crate::interface::ingress::Arrival;
 use crate::interface::ppp::calls::{Call, Carrier, Owner};
 use crate::interface::ppp::machine::{Admitted, End, Machine, Pass, Phase, Proof, Role, Said};
 use crate::interface::ppp::mppe::{Mppe, Receiver, Sender};
 use crate::interface::ppp::users::{Attempt, Grant, Offer, Refusal, Whence};
 use crate::interface::pppoe::Session;
 use crate::ip::pool::User;
+use crate::packet::Packet;
 use crate::router::Router;
+use crate::story::Event;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
+use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers};
 use wire::{Ipv4Range, Moment};
 
 /// How often traffic is looked at where it matters: quotas, idle sessions.
@@ -47,6 +55,75 @@ pub(super) fn control_in(r: &mut Router, now: Moment, place: usize, ppp: &[u8]) 
     }
 }
 
+/// What a carrier has brought for a call, PPP's protocol first, perhaps behind FF 03. `range` is where it is
+/// in the frame; `is_whole` if its outer packet came in one piece.
+pub(super) fn arrived(
+    r: &mut Router,
+    now: Moment,
+    mut p: Packet,
+    place: usize,
+    range: std::ops::Range<usize>,
+    is_whole: bool,
+) {
+    let (mut at, end) = (range.start, range.end);
+    if r.io.slab.bytes(&p.frame)[range].starts_with(&[0xff, 0x03]) {
+        at += 2;
+    }
+    let bytes = &r.io.slab.bytes(&p.frame)[at..end];
+    let Some(&kind) = bytes.first_chunk() else { return r.discard(p, Discard::MalformedTunnel) };
+    if !is_data(u16::from_be_bytes(kind)) {
+        let ppp = bytes.to_vec();
+        r.tell(|| Event::Local);
+        r.consume(p);
+        return control_in(r, now, place, &ppp);
+    }
+    let Some(call) = r.link.calls.get(place) else {
+        return r.discard(p, Discard::UnknownSession);
+    };
+    let item = call.item(place);
+    let interface = r.program.books.interfaces.find(item).unwrap_or(InterfaceId::NONE);
+    if r.link.depth >= MOST_DEPTH {
+        return r.discard(p, Discard::TunnelLoop);
+    }
+    let fast = is_whole && r.program.interface(interface).fast_rx;
+    if fast {
+        let len = p.frame.len();
+        r.count_fast_outer(p.ingress, p.in_bridge_port, len);
+    }
+    p.frame.truncate(end);
+    p.frame.pull(at - 14);
+    r.io.slab.bytes_mut(&mut p.frame)[..12].fill(0);
+    r.recycle(p.trace);
+    let mut inside = r.packet(p.frame, Layers::default(), interface);
+    inside.fast = fast;
+    inside.arrival = is_whole.then_some(Arrival::untagged(interface));
+    r.link.depth += 1;
+    packet_in(r, now, inside, interface, place);
+    r.link.depth -= 1;
+}
+
+/// What PPP carries that is IP in the clear: how many bytes are before it, and what it is.
+#[inline]
+pub(super) fn plain(ppp: &[u8]) -> Option<(usize, u16)> {
+    let kind = ppp.strip_prefix(&[0xff, 0x03]).unwrap_or(ppp);
+    let ether_type = match kind {
+        [0x00, 0x21, ..] => ETHERTYPE_IPV4,
+        [0x00, 0x57, ..] => ETHERTYPE_IPV6,
+        _ => return None,
+    };
+    Some((ppp.len() - kind.len() + 2, ether_type))
+}
+
+/// Whether an interface's session, as compiled, is the one there is, and not encrypted.
+#[inline]
+pub(super) fn is_plain(r: &Router, interface: InterfaceId) -> bool {
+    let session = r.program.session(interface).filter(|session| !session.encrypted);
+    session.is_some_and(|session| {
+        let call = r.link.calls.get(session.place as usize);
+        call.is_some_and(|call| call.number == session.number && call.mppe.is_none())
+    })
+}
+
 /// Somebody wants to log in.
 fn attempt(r: &mut Router, now: Moment, place: usize, user: &str, proof: &Proof) {
     let Some(call) = r.link.calls.get(place) else { return };
@@ -68,6 +145,7 @@ pub(super) fn profile_of(r: &Router, call: &Call) -> String {
             pppoe::server_of(r, on, service).map_or(String::new(), |server| server.profile.clone())
         }
         (Owner::Server(_), Carrier::L2tp { .. }) => l2tp::profile(r),
+        (Owner::Server(_), Carrier::Pptp { .. }) => pptp::profile(r),
     }
 }
 
@@ -266,6 +344,7 @@ pub(super) fn hang_up(r: &mut Router, now: Moment, place: usize) {
     match call.carrier {
         Carrier::Pppoe { .. } => pppoe::hung_up(r, now, &call),
         Carrier::L2tp { .. } => l2tp::hung_up(r, now, &call),
+        Carrier::Pptp { .. } => pptp::hung_up(r, now, &call),
     }
     leave_lists(r, now, call.grant.as_deref());
     r.stats.log.say(now, &topics, &format!("{}: disconnected", call.name));
@@ -356,6 +435,7 @@ pub(super) fn say(r: &mut Router, now: Moment, place: usize, packets: Vec<Vec<u8
         match carrier {
             Carrier::Pppoe { .. } => pppoe::say(r, now, carrier, &packet),
             Carrier::L2tp { .. } => l2tp::say(r, now, carrier, &packet),
+            Carrier::Pptp { .. } => pptp::say(r, now, carrier, &packet),
         }
     }
 }
@@ -390,6 +470,7 @@ pub(super) fn tick(r: &mut Router, now: Moment, due: Moment) -> Moment {
             let stays = match call.carrier {
                 Carrier::Pppoe { .. } => pppoe::stays(r, call),
                 Carrier::L2tp { .. } => l2tp::stays(r, call),
+                Carrier::Pptp { .. } => pptp::stays(r, call),
             };
             if !stays {
                 close(r, now, place, End::Closed);

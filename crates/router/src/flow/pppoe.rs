@@ -9,7 +9,7 @@
 //! ```
 
 use super::ppp;
-use super::{l2tp, link_in, link_out};
+use super::{l2tp, link_in, link_out, pptp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, IngressId};
@@ -162,7 +162,7 @@ pub(super) fn packet_in(
     }
 }
 
-/// What has come out of L2TP, and was counted, comes in by its session as by a port.
+/// What has come out of L2TP or PPTP, and was counted, comes in by its session as by a port.
 fn inside(r: &mut Router, now: Moment, mut p: Packet, interface: InterfaceId) {
     p.port = interface;
     p.arrived_len = p.frame.len() as u16;
@@ -240,8 +240,10 @@ pub(super) fn session_out(
         bytes[..2].copy_from_slice(&ENCRYPTED.to_be_bytes());
         bytes[2..4].copy_from_slice(&head);
     }
-    if let Carrier::L2tp { .. } = session.carrier {
-        return l2tp::packet_out(r, now, session, frame, fast);
+    match session.carrier {
+        Carrier::L2tp { .. } => return l2tp::packet_out(r, now, session, frame, fast),
+        Carrier::Pptp { id, .. } => return pptp::packet_out(r, now, id, frame, fast),
+        Carrier::Pppoe { .. } => {}
     }
     let len = frame.len() as u16;
     if !r.io.slab.push(&mut frame, 14 + pppoe::HEADER_LEN) {

@@ -128,6 +128,21 @@ pub(super) fn send_outer(r: &mut Router, now: Moment, frame: Frame, fast: bool) 
     }
 }
 
+/// The IPv4 header of a session's outer packet, which may leave in pieces. The frame has room for an Ethernet
+/// header and for that.
+pub(super) fn outer(r: &mut Router, frame: &mut Frame, protocol: u8, (own, peer): (u32, u32)) {
+    // Pieces of different packets are told apart by this (RFC 6864 §4.3).
+    r.link.identification = r.link.identification.wrapping_add(1);
+    let bytes = r.io.slab.bytes_mut(frame);
+    bytes[..12].fill(0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    write_ipv4(&mut bytes[14..], 0, protocol, own, peer);
+    bytes[18..20].copy_from_slice(&r.link.identification.to_be_bytes());
+    bytes[24..26].fill(0);
+    let sum = checksum::of(&bytes[14..34]);
+    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+}
+
 /// Whether a packet for the router is one that a tunnel's other end has put around others.
 pub(super) fn is_outer(r: &Router, p: &Packet) -> bool {
     matches!(p.layers.protocol, protocol::IPIP | protocol::GRE | protocol::IPV6)

@@ -5,7 +5,7 @@
 //! chores, a change ─► [look] ─► the ticks of each ─► Links::up, ::sessions ─► news ─► Compiler::set_up
 //! ```
 
-use super::{bonding, gateway, l2tp, ppp, pppoe, radius, tunnel, vrrp};
+use super::{bonding, gateway, l2tp, ppp, pppoe, pptp, radius, tcp, tunnel, vrrp};
 use crate::ip::gateway::Gateway;
 use crate::program::Kind;
 use crate::router::Router;
@@ -28,6 +28,8 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
     let mut silent = BTreeSet::new();
     due = pppoe::tick(r, now, due);
     due = l2tp::tick(r, now, due);
+    due = tcp::tick(r, now, due);
+    due = pptp::tick(r, now, due);
     due = ppp::tick(r, now, due);
     due = radius::tick(r, now, due);
     due = gateway::tick(r, now, &mut silent, due);

@@ -10,8 +10,11 @@ use super::l2tp::menu::CLIENT as L2TP_CLIENT;
 use super::list;
 use super::menu::ETHERNET;
 use super::ppp::aaa::Aaa;
+use super::ppp::calls::Carrier;
 use super::pppoe::menu::CLIENT;
 use super::pppoe::{Pppoe, Session, SessionAt, Sessions};
+use super::pptp::Pptp;
+use super::pptp::menu::CLIENT as PPTP_CLIENT;
 use super::tunnel::menu::EOIP;
 use super::tunnel::{self, Carries, Tunnel, Tunnels};
 use super::vlan::{self, VLAN};
@@ -74,6 +77,7 @@ pub(crate) struct Interfaces {
     pub(crate) bonds: Vec<Bond>,
     pub(crate) pppoe: Pppoe,
     pub(crate) l2tp: L2tp,
+    pub(crate) pptp: Pptp,
     pub(crate) aaa: Aaa,
     pub(crate) sessions: Sessions,
 }
@@ -147,7 +151,7 @@ impl Interfaces {
             let id = ids.of(item.id());
             names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
         }
-        for item in tree.read(&CLIENT).chain(tree.read(&L2TP_CLIENT)) {
+        for item in dialling(tree) {
             names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Ppp);
         }
         for session in open.iter().filter(|session| session.is_servers()) {
@@ -167,8 +171,8 @@ impl Interfaces {
             let id = names.find(name)?;
             by_id.get(id.index()).filter(|lower| lower.enabled).map(|lower| (id, lower.mtu))
         };
-        let (pppoe, l2tp) = (Pppoe::read(tree, below), L2tp::read(tree));
-        let sessions = put_sessions(tree, open, ids, (&pppoe, &l2tp), &mut by_id);
+        let (pppoe, l2tp, pptp) = (Pppoe::read(tree, below), L2tp::read(tree), Pptp::read(tree));
+        let sessions = put_sessions(tree, open, ids, (&pppoe, &l2tp, &pptp), &mut by_id);
         put_arp(tree, &names, &mut by_id);
         let port = |interface: &Interface| match interface.kind {
             Kind::Ethernet { port } if interface.running => port as u16,
@@ -197,6 +201,7 @@ impl Interfaces {
             bonds,
             pppoe,
             l2tp,
+            pptp,
             aaa: Aaa::read(tree),
             sessions,
         }
@@ -362,21 +367,28 @@ fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Inter
     }
 }
 
+/// The items of those that dial.
+fn dialling(tree: &Tree) -> impl Iterator<Item = Read<'_>> {
+    [&CLIENT, &L2TP_CLIENT, &PPTP_CLIENT].into_iter().flat_map(|menu| tree.read(menu))
+}
+
 /// PPPoE's clients, and the sessions of its servers, stand on what carries Ethernet frames, and nothing
 /// stands on them.
 fn put_sessions(
     tree: &Tree,
     open: &[Session],
     ids: &mut InterfaceIds,
-    (pppoe, l2tp): (&Pppoe, &L2tp),
+    (pppoe, l2tp, pptp): (&Pppoe, &L2tp, &Pptp),
     by_id: &mut [Interface],
 ) -> Sessions {
     let mut sessions = Sessions::default();
-    for item in tree.read(&CLIENT).chain(tree.read(&L2TP_CLIENT)) {
+    for item in dialling(tree) {
         let id = ids.of(item.id());
         let dialer = pppoe.dialers.iter().find(|dialer| dialer.item == item.id());
-        let client = l2tp.clients.iter().find(|client| client.item == item.id());
-        let mtu = dialer.map(|dialer| dialer.mru).or(client.map(|client| client.mru)).unwrap_or(0);
+        let of_l2tp = l2tp.clients.iter().find(|client| client.item == item.id());
+        let of_pptp = pptp.clients.iter().find(|client| client.item == item.id());
+        let client = of_l2tp.map(|client| client.mru).or(of_pptp.map(|client| client.mru));
+        let mtu = dialer.map(|dialer| dialer.mru).or(client).unwrap_or(0);
         by_id[id.index()] = Interface {
             id,
             name: item.name().to_owned(),
@@ -399,14 +411,15 @@ fn put_sessions(
         if !stands || (!session.is_servers() && !own.enabled) {
             continue;
         }
-        // L2TP's packets may come by any port, and what is encrypted has no FastPath.
-        let (fast_rx, fast_tx) = match session.on {
+        // L2TP's packets may come by any port, and what is encrypted has no FastPath, nor PPTP any.
+        let (fast_rx, fast_tx) = match session.carrier {
             _ if session.encrypted => (false, false),
-            InterfaceId::NONE => {
+            Carrier::L2tp { .. } => {
                 let allows = l2tp.allows_fast_path(session.item);
                 (allows && all_fast, allows)
             }
-            _ => (lower.fast_rx, lower.fast_tx),
+            Carrier::Pptp { .. } => (false, false),
+            Carrier::Pppoe { .. } => (lower.fast_rx, lower.fast_tx),
         };
         let interface = Interface {
             id,

@@ -83,8 +83,10 @@ impl RouterStatus<'_> {
                     Kind::Absent => "absent",
                     Kind::Session(_) => match item.dynamic {
                         true if interface.name.starts_with("<l2tp-") => "l2tp-in",
+                        true if interface.name.starts_with("<pptp-") => "pptp-in",
                         true => "pppoe-in",
                         false if self.router.program.l2tp.is_client(item.id) => "l2tp-out",
+                        false if self.router.program.pptp.is_client(item.id) => "pptp-out",
                         false => "pppoe-out",
                     },
                 }

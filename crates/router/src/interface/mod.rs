@@ -31,6 +31,8 @@ pub(crate) mod ppp;
 pub mod pppoe;
 // L2TP.
 pub(crate) mod l2tp;
+// PPTP.
+pub(crate) mod pptp;
 
 // `/interface list`: sets of interfaces.
 pub mod list;

@@ -48,5 +48,7 @@ pub(crate) mod discovery;
 pub(crate) mod nat_pmp;
 // UDP datagrams of the router's own services.
 pub(crate) mod datagram;
+// TCP connections of theirs.
+pub(crate) mod tcp;
 // What these services keep.
 pub(crate) mod services;

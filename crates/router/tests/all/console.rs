@@ -53,6 +53,10 @@ add connect-to=10.0.2.9 user=bob password=x keepalive-timeout=20 disabled=yes co
 set enabled=yes authentication=chap max-mtu=1400
 /ppp l2tp-secret
 add address=10.0.2.9 secret=s
+/interface pptp-client
+add connect-to=10.0.2.9 user=bob password=x keepalive-timeout=20 disabled=yes comment=l
+/interface pptp-server server
+set enabled=yes authentication=chap max-mtu=1400
 /ppp secret
 add name=bob password=x service=pppoe caller-id=06:00:00:00:00:01 profile=p local-address=10.9.0.3
 add name=eve remote-address=10.9.0.4 disabled=yes comment=e
@@ -316,13 +320,15 @@ fn what_cannot_be_set_is_refused() {
 fn the_router_answers_for_all_it_alone_knows() {
     const LEFT_OUT: [&str; 8] =
         ["dynamic", "expected", "dying", "dstnat", "DHCP", "rip", "bgp", "ospf"];
-    // What never runs; and nobody speaks L2TP, RADIUS, LLDP or NTP here, nor IPv6 through a tracking router.
-    const SILENT: [&str; 9] = [
+    // What never runs; and nobody speaks L2TP, PPTP, RADIUS, LLDP or NTP here, nor IPv6 through a tracking router.
+    const SILENT: [&str; 11] = [
         "/interface absent",
         "/ip neighbor",
         "/system ntp client",
         "/interface l2tp-client",
         "/interface l2tp-server",
+        "/interface pptp-client",
+        "/interface pptp-server",
         "/ipv6 firewall connection",
         "/ipv6 firewall nat",
         "/radius",

@@ -51,6 +51,7 @@ mod ping;
 mod ping6;
 mod pppoe;
 mod pppoe_many;
+mod pptp;
 mod print;
 mod priority_tags;
 mod profile;

@@ -1,4 +1,4 @@
-//! What is shown of L2TP's sessions.
+//! What is shown of L2TP's sessions, and of others that stand on no interface.
 
 use crate::interface::ppp::calls::Carrier;
 use crate::interface::pppoe::status::open;
@@ -7,9 +7,14 @@ use config::{Item, Value};
 
 /// `/interface l2tp-server`.
 pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
+    sessions_of(status, |carrier| matches!(carrier, Carrier::L2tp { .. }))
+}
+
+/// The sessions of a server of which this is so.
+pub(crate) fn sessions_of(status: &RouterStatus, is: fn(&Carrier) -> bool) -> Vec<Item> {
     let text = |text: &str| Value::Text(text.to_string());
     let sessions = open(status);
-    let sessions = sessions.filter(|(call, _)| matches!(call.carrier, Carrier::L2tp { .. }));
+    let sessions = sessions.filter(|(call, _)| is(&call.carrier));
     let rows = sessions.map(|(call, item)| {
         let values = Values::from([
             ("name", text(&call.name)),

@@ -40,6 +40,8 @@ pub(crate) enum Carrier {
     Pppoe { on: InterfaceId, id: u16, peer: MacAddr },
     /// A tunnel of L2TP, by its number here, and the session's in it: here and at the other end.
     L2tp { tunnel: u16, id: u16, peer_id: u16, peer: u32 },
+    /// A call of PPTP, by its number here, between this address of ours and the other end's.
+    Pptp { id: u16, own: u32, peer: u32 },
 }
 
 impl Carrier {
@@ -48,6 +50,7 @@ impl Carrier {
         match self {
             Carrier::Pppoe { .. } => "pppoe",
             Carrier::L2tp { .. } => "l2tp",
+            Carrier::Pptp { .. } => "pptp",
         }
     }
 
@@ -55,7 +58,9 @@ impl Carrier {
     pub(crate) fn caller(&self) -> String {
         match self {
             Carrier::Pppoe { peer, .. } => peer.to_string(),
-            Carrier::L2tp { peer, .. } => std::net::Ipv4Addr::from(*peer).to_string(),
+            Carrier::L2tp { peer, .. } | Carrier::Pptp { peer, .. } => {
+                std::net::Ipv4Addr::from(*peer).to_string()
+            }
         }
     }
 
@@ -64,6 +69,7 @@ impl Carrier {
         match *self {
             Carrier::Pppoe { on, id, peer } => Wire::Pppoe(on, id, peer),
             Carrier::L2tp { tunnel, id, .. } => Wire::L2tp(tunnel, id),
+            Carrier::Pptp { id, .. } => Wire::Pptp(id),
         }
     }
 }
@@ -73,6 +79,7 @@ impl Carrier {
 pub(crate) enum Wire {
     Pppoe(InterfaceId, u16, MacAddr),
     L2tp(u16, u16),
+    Pptp(u16),
 }
 
 /// A session, or what is to become one.
@@ -154,7 +161,9 @@ impl Call {
         let (local, remote) = self.machine.addresses();
         let (on, id, peer) = match self.carrier {
             Carrier::Pppoe { on, id, peer } => (on, id, peer),
-            Carrier::L2tp { id, .. } => (InterfaceId::NONE, id, MacAddr::default()),
+            Carrier::L2tp { id, .. } | Carrier::Pptp { id, .. } => {
+                (InterfaceId::NONE, id, MacAddr::default())
+            }
         };
         let granted = self.grant.as_ref().map(|grant| &grant.terms);
         let terms = granted.or(self.profile.as_ref().map(|profile| &profile.terms));
@@ -352,7 +361,7 @@ fn server(call: &Call) -> Option<(InterfaceId, String)> {
     let Owner::Server(service) = &call.owner else { return None };
     let on = match call.carrier {
         Carrier::Pppoe { on, .. } => on,
-        Carrier::L2tp { .. } => InterfaceId::NONE,
+        Carrier::L2tp { .. } | Carrier::Pptp { .. } => InterfaceId::NONE,
     };
     Some((on, service.clone()))
 }

@@ -147,7 +147,7 @@ pub(crate) static SECRET: Menu = Menu {
         Property::new(
             "service",
             Type::Enum(&["any", "async", "l2tp", "ovpn", "pppoe", "pptp", "sstp"]),
-            "The service he may use; of these pppoe and l2tp are built.",
+            "The service he may use; of these l2tp, pppoe and pptp are built.",
         )
         .default("any")
         .column(),

@@ -1,9 +1,9 @@
 //! PPP: what its links have in common, whatever carries them.
 //!
 //! ```text
-//! pppoe, l2tp ─► packets of a session ─► [machine] ─► Check ─► [users]: secret, profile ─► Grant
-//!                                           └► open ─► [calls] ─► an interface, addresses, routes,
-//!                                                                 a queue, lists
+//! pppoe, l2tp, pptp ─► packets of a session ─► [machine] ─► Check ─► [users]: secret, profile ─► Grant
+//!                                                 └► open ─► [calls] ─► an interface, addresses, routes,
+//!                                                                       a queue, lists
 //! ```
 
 // `/radius` and `/ppp aaa`.

@@ -133,7 +133,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) proof: &'a Proof,
     /// The server's profile.
     pub(crate) profile: &'a str,
-    /// `pppoe`, `l2tp`.
+    /// `pppoe`, `l2tp`, `pptp`.
     pub(crate) service: &'a str,
     /// From where, as RouterOS writes it.
     pub(crate) caller: &'a str,

@@ -105,6 +105,8 @@ pub struct Sessions {
     by_wire: HashMap<(InterfaceId, u16, MacAddr), SessionAt>,
     /// L2TP's, by tunnel and number.
     by_l2tp: HashMap<(u16, u16), InterfaceId>,
+    /// PPTP's, by the call's number.
+    by_pptp: HashMap<u16, InterfaceId>,
 }
 
 impl Sessions {
@@ -113,8 +115,10 @@ impl Sessions {
         if session.on.is_some() {
             self.by_wire.insert((session.on, session.id, session.peer), at);
         }
-        if let Carrier::L2tp { tunnel, id, .. } = session.carrier {
-            self.by_l2tp.insert((tunnel, id), interface);
+        match session.carrier {
+            Carrier::L2tp { tunnel, id, .. } => _ = self.by_l2tp.insert((tunnel, id), interface),
+            Carrier::Pptp { id, .. } => _ = self.by_pptp.insert(id, interface),
+            Carrier::Pppoe { .. } => {}
         }
         self.list.push(Standing { interface, session: session.clone() });
         at
@@ -135,6 +139,18 @@ impl Sessions {
     #[inline]
     pub(crate) fn has_l2tp(&self) -> bool {
         !self.by_l2tp.is_empty()
+    }
+
+    /// Whether there are any of PPTP.
+    #[inline]
+    pub(crate) fn has_pptp(&self) -> bool {
+        !self.by_pptp.is_empty()
+    }
+
+    /// The interface of PPTP's session with this number.
+    #[inline]
+    pub(crate) fn of_pptp(&self, id: u16) -> Option<InterfaceId> {
+        self.by_pptp.get(&id).copied()
     }
 
     /// The interface of L2TP's session with this number, in the tunnel with that one.

@@ -22,7 +22,7 @@ use std::time::Duration;
 use wire::gre::{self, Gre};
 use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
 use wire::pppoe::{self, ETHERTYPE_SESSION};
-use wire::{FiveTuple, Moment, icmp, l2tp};
+use wire::{FiveTuple, Moment, icmp, l2tp, pptp};
 
 /// Frames a trial may have in hand, beside two for each port: floods.
 const FRAMES: usize = 192;
@@ -106,6 +106,10 @@ fn inside(frame: &[u8]) -> Option<Vec<u8>> {
     match layers.protocol {
         protocol::IPIP => packet(ETHERTYPE_IPV4, payload),
         protocol::IPV6 => packet(ETHERTYPE_IPV6, payload),
+        protocol::GRE if layers::pptp_call(payload).is_some() => {
+            let (_, range) = pptp::locate(payload)?;
+            ppp(&payload[range])
+        }
         protocol::GRE => match Gre::read(payload)? {
             Gre::Packet { protocol, at, .. } => packet(protocol, payload.get(at..)?),
             Gre::Eoip { len, .. } => {
@@ -179,6 +183,7 @@ impl Router {
         trial.link.hosts.clone_from(&self.link.hosts);
         trial.link.lives.clone_from(&self.link.lives);
         trial.link.identification = self.link.identification;
+        trial.link.tcp = self.link.tcp.trial();
         trial.link.bonds.clone_from(&self.link.bonds);
         trial.link.machines.clone_from(&self.link.machines);
         trial.link.up.clone_from(&self.link.up);

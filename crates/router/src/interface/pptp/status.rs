@@ -1,0 +1,11 @@
+//! What is shown of PPTP's sessions.
+
+use crate::interface::l2tp::status::sessions_of;
+use crate::interface::ppp::calls::Carrier;
+use crate::status::RouterStatus;
+use config::Item;
+
+/// `/interface pptp-server`.
+pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
+    sessions_of(status, |carrier| matches!(carrier, Carrier::Pptp { .. }))
+}
