@@ -51,8 +51,12 @@ fn a_kernel_of_its_own_behind_our_router() {
 /// Linux's pppd lets us in, and we let it in.
 #[test]
 fn pppd_either_way() {
-    for (lab, program) in [("pppoe.yaml", "pppoe-server"), ("l2tp.yaml", "xl2tpd")] {
-        if !can_have_machines() || !can_have_hosts(&["pppd", program]) {
+    for (lab, programs) in [
+        ("pppoe.yaml", &["pppd", "pppoe-server"][..]),
+        ("l2tp.yaml", &["pppd", "xl2tpd"]),
+        ("pptp.yaml", &["pppd", "pptpd", "pptp"]),
+    ] {
+        if !can_have_machines() || !can_have_hosts(programs) {
             return;
         }
         let yaml = std::fs::read_to_string(labs().join(lab)).unwrap();

@@ -27,6 +27,7 @@ enum Make {
     SixToFour,
     Pppoe,
     L2tp,
+    Pptp,
     /// The address by DHCP.
     Lease,
 }
@@ -46,6 +47,7 @@ const ALL: &[Make] = &[
     Make::SixToFour,
     Make::Pppoe,
     Make::L2tp,
+    Make::Pptp,
     Make::Lease,
 ];
 
@@ -55,9 +57,14 @@ impl Make {
         matches!(self, Make::Ring | Make::Lacp)
     }
 
+    /// Whether somebody dials.
+    fn is_session(self) -> bool {
+        matches!(self, Make::Pppoe | Make::L2tp | Make::Pptp)
+    }
+
     /// Whether there are addresses below, which packets of the link itself are sent to.
     fn has_below(self) -> bool {
-        matches!(self, Make::Ipip | Make::Gre | Make::Eoip | Make::L2tp)
+        matches!(self, Make::Ipip | Make::Gre | Make::Eoip | Make::L2tp | Make::Pptp)
     }
 }
 
@@ -89,19 +96,19 @@ impl Drawing {
                 self.line(at, format!("{add} user={user} password=p add-default-route=yes"));
                 interface = "pppoe-out1".to_string();
             }
-            Make::L2tp => {
-                self.session([parent, at], [&theirs, &own], "l2tp");
-                self.line(
-                    parent,
-                    "/interface l2tp-server server set enabled=yes keepalive-timeout=5".to_string(),
-                );
+            Make::L2tp | Make::Pptp => {
+                let kind = if make == Make::L2tp { "l2tp" } else { "pptp" };
+                self.session([parent, at], [&theirs, &own], kind);
+                let set = format!("/interface {kind}-server server set enabled=yes");
+                self.line(parent, format!("{set} keepalive-timeout=5"));
+                let name = format!("{kind}-out1");
                 let add =
-                    format!("/interface l2tp-client add name=l2tp-out1 connect-to={}", below[0]);
+                    format!("/interface {kind}-client add name={name} connect-to={}", below[0]);
                 let user = self.case.boxes[at].name.clone();
                 // A server that begins anew knows no session, and says nothing: silence must tell.
                 let more = "password=p add-default-route=yes keepalive-timeout=5 disabled=no";
                 self.line(at, format!("{add} user={user} {more}"));
-                interface = "l2tp-out1".to_string();
+                interface = name;
             }
             Make::Lease => self.lease([parent, at], [&down, &interface], [&theirs, &own]),
             _ => {
@@ -111,7 +118,7 @@ impl Drawing {
             }
         }
         // What is inside IPIP is IPv4, and inside PPP here.
-        let v6 = (self.v6 && !matches!(make, Make::Ipip | Make::Pppoe | Make::L2tp)).then(|| {
+        let v6 = (self.v6 && !(make == Make::Ipip || make.is_session())).then(|| {
             let mut on = [down.clone(), interface.clone()];
             if make == Make::SixToFour {
                 for ((at, on), [own, other]) in
@@ -129,7 +136,7 @@ impl Drawing {
             }
             ends
         });
-        let told = !matches!(make, Make::Pppoe | Make::L2tp | Make::Lease);
+        let told = !make.is_session() && make != Make::Lease;
         Up { parent, interface, own, theirs, v6, told }
     }
 
@@ -148,7 +155,9 @@ impl Drawing {
             self.line(at, format!("/ip address add address={}/30 interface={on}", below[0]));
         }
         match make {
-            Make::Port | Make::SixToFour | Make::Pppoe | Make::L2tp | Make::Lease => on,
+            Make::Port | Make::SixToFour | Make::Pppoe | Make::L2tp | Make::Pptp | Make::Lease => {
+                on
+            }
             Make::Vlan => {
                 let add = format!("/interface vlan add name=v{port} interface={on}");
                 self.line(at, format!("{add} vlan-id={vlan}"));
