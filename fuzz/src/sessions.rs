@@ -18,7 +18,7 @@ use wire::vrrp::Advertisement;
 /// Where VRRP's packet is said to come from.
 const SRC: u32 = 0xc0a8_0001;
 
-/// Reads the bytes as PPPoE, PPP, L2TP, PPTP, RADIUS, DHCPv6, VRRP, LACP, the spanning tree, NAT-PMP, GRE,
+/// Reads the bytes as PPPoE, PPP, L2TP, PPTP, RADIUS, DHCPv6, VRRP, LACP, the spanning tree, NAT-PMP, UPnP, GRE,
 /// neighbour discovery and MLD. What was read of those that are written as well is written, and read again.
 pub fn run(bytes: &[u8]) {
     if let Some(said) = Discovery::read(bytes) {
@@ -77,6 +77,11 @@ pub fn run(bytes: &[u8]) {
         assert_eq!(again(said), Some(said));
     }
     let _ = wire::nat_pmp::read(bytes);
+    if let Ok(Some((request, len))) = wire::upnp::Request::read(bytes) {
+        assert!(request.body.len() <= len && len <= bytes.len());
+        let _ = (request.header("st"), wire::upnp::Call::read(request.body));
+    }
+    let _ = wire::upnp::Call::read(bytes);
     let _ = (Gre::read(bytes), wire::pppoe::session(bytes));
     let _ = (Neighbour::read(bytes), Query::read(bytes), RouterAdvertisement::read(bytes));
 }

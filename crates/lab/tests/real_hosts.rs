@@ -159,6 +159,13 @@ fn a_host_opens_a_port_by_nat_pmp() {
     }
 }
 
+#[test]
+fn a_host_opens_a_port_by_upnp() {
+    if can_have_hosts(&["ip", "curl", "upnpc", "python3"]) {
+        check("upnp.yaml", &[]);
+    }
+}
+
 /// FTP, TFTP and SIP through NAT both ways, by real clients and servers.
 #[test]
 fn helpers_carry_programs_through_nat() {

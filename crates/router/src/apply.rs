@@ -29,7 +29,7 @@ use crate::interface::vrrp::{Machine, Vrrp};
 use crate::ip::family::Family;
 use crate::ip::route::TooManyTargets;
 use crate::ip::services::Services;
-use crate::ip::{arp, dhcp, discovery, dns, nat_pmp};
+use crate::ip::{arp, dhcp, discovery, dns, nat_pmp, upnp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd, pool};
 use crate::parts::{InterfaceCounts, Trouble};
@@ -288,10 +288,14 @@ impl Router {
         let old = &self.program.system.discovery;
         let same_ntp = Arc::ptr_eq(&self.program.system.ntp, &change.program.system.ntp);
         let same_nat_pmp = Arc::ptr_eq(&self.program.nat_pmp, &change.program.nat_pmp);
+        let same_upnp = Arc::ptr_eq(&self.program.upnp, &change.program.upnp);
         let same_discovery = Arc::ptr_eq(old, &change.program.system.discovery);
         std::mem::swap(&mut self.program, &mut change.program);
         if !same_nat_pmp {
             nat_pmp::adopt(self, now);
+        }
+        if !same_upnp {
+            upnp::adopt(self, now);
         }
         if !same_ntp {
             ntp::adopt(self, now);

@@ -69,6 +69,8 @@ reasons! {
     BadNtp = "bad-ntp",
     /// To the router's NAT-PMP, and no request.
     BadNatPmp = "bad-nat-pmp",
+    /// To the router's UPnP, and no search, or of nobody inside.
+    BadUpnp = "bad-upnp",
     /// MNDP, LLDP or CDP that is damaged, or says that it is from the router itself.
     BadAnnouncement = "bad-announcement",
     /// A neighbour that says it is there, and 256 are known already.

@@ -146,6 +146,8 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &dns::CACHE,
     &ip::nat_pmp::FACILITY,
     &ip::nat_pmp::SIDES_FACILITY,
+    &ip::upnp::FACILITY,
+    &ip::upnp::SIDES_FACILITY,
     &ip::discovery::menu::FACILITY,
     &ip::discovery::menu::DISCOVERY,
     &firewall::facilities::ADDRESS_LIST,

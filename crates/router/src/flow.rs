@@ -66,7 +66,7 @@ use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
-use crate::ip::{dhcp, discovery, icmp, record_route, rule::Decision as Decided};
+use crate::ip::{dhcp, discovery, icmp, record_route, rule::Decision as Decided, upnp};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -94,6 +94,7 @@ pub(crate) use leave::{Hop, Leaving, Unkept};
 pub(crate) use mangle::traffic_class;
 pub(crate) use port_queue::send_by_queue;
 pub(crate) use pptp::{hear, plain_call};
+pub(crate) use tcp::push as push_tcp;
 pub(crate) use up::look;
 pub(crate) use vrrp::resign;
 use wait::Arriving;
@@ -458,7 +459,9 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     match r.v4.routes.target(leaf) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
-        Some(Target::Multicast) if vrrp::is_awaited(r, &p) => input(r, now, p),
+        Some(Target::Multicast) if vrrp::is_awaited(r, &p) || upnp::is_asked(r, &p) => {
+            input(r, now, p)
+        }
         Some(Target::Multicast) => r.discard(p, Discard::MulticastDestination),
         // RFC 1812 §5.3.4: what came as a link-layer broadcast is not forwarded.
         _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),

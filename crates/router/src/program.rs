@@ -38,11 +38,11 @@ use crate::ip::arp;
 use crate::ip::dhcp::{self, client::Leased};
 use crate::ip::dns;
 use crate::ip::gateway::{Gateway, Gateways};
-use crate::ip::nat_pmp;
 use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
 use crate::ip::settings::{ReversePath, Settings};
 use crate::ip::vrf::Vrfs;
+use crate::ip::{nat_pmp, upnp};
 use crate::ipv6;
 use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
@@ -291,6 +291,8 @@ pub struct Program {
     pub(crate) dns: Arc<dns::resolver::Settings>,
     /// `/ip nat-pmp`.
     pub(crate) nat_pmp: Arc<nat_pmp::Settings>,
+    /// `/ip upnp`.
+    pub(crate) upnp: Arc<upnp::Settings>,
     /// `/system`.
     pub(crate) system: crate::system::Settings,
     /// `/ip route vrf`.
@@ -413,6 +415,7 @@ impl Program {
             system: crate::system::Settings::default(),
             relays: Arc::default(),
             nat_pmp: Arc::default(),
+            upnp: Arc::default(),
             up: Arc::default(),
             silent: Arc::default(),
             gateways: Arc::default(),
@@ -474,7 +477,7 @@ impl Program {
         self.tracking = match self.connection_settings.enabled {
             Enabled::Yes => true,
             Enabled::No => false,
-            Enabled::Auto => rules || self.nat_pmp.enabled,
+            Enabled::Auto => rules || self.nat_pmp.enabled || self.upnp.enabled,
         };
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
         let one_table = self.route_rules.is_empty() && self.vrfs.is_empty();

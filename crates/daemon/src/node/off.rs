@@ -12,8 +12,8 @@
 use config::{Menu, MenuKind, Property, Type};
 
 /// Their menus.
-pub(super) static MENUS: [&Menu; 8] =
-    [&PROXY, &SOCKS, &UPNP, &TRAFFIC_FLOW, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP];
+pub(super) static MENUS: [&Menu; 7] =
+    [&PROXY, &SOCKS, &TRAFFIC_FLOW, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP];
 
 const NO: &[&str] = &["no"];
 
@@ -63,16 +63,6 @@ static SOCKS: Menu = service(
         kept("vrf").default("main"),
     ],
     "The SOCKS server, which is off.",
-);
-
-static UPNP: Menu = service(
-    "/ip upnp",
-    &[
-        Property::only("enabled", &Type::Bool, NO, "hosts open no ports by UPnP"),
-        kept("allow-disable-external-interface"),
-        kept("show-dummy-rule").default("yes"),
-    ],
-    "UPnP, which is off.",
 );
 
 static TRAFFIC_FLOW: Menu = service(

@@ -9,7 +9,7 @@ use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
 use crate::ip::family::Family;
-use crate::ip::{arp, dhcp, discovery, dns, icmp, nat_pmp};
+use crate::ip::{arp, dhcp, discovery, dns, icmp, nat_pmp, upnp};
 use crate::packet::{ConnectionState, Packet};
 use crate::program::BridgeAt;
 use crate::router::Router;
@@ -36,6 +36,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if discovery::is_mndp(r, &p) {
         return discovery::receive(r, now, p);
+    }
+    if upnp::is_asked(r, &p) {
+        return upnp::receive(r, now, p);
     }
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(&p) {
         return r.discard(p, Discard::NoListener);

@@ -11,19 +11,26 @@
 use super::tunnel::in_one_piece;
 use super::{local_out, pptp};
 use crate::discard::Discard;
+use crate::interface::InterfaceId;
 use crate::ip::datagram::End;
 use crate::ip::dns::resolver::own_address;
 use crate::ip::icmp::write_ipv4;
 use crate::ip::tcp::{Ends, Service};
+use crate::ip::upnp;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
 use wire::{Moment, Tcp, TcpFlags, checksum};
 
-/// The service that listens on a port.
-fn listener(r: &Router, port: u16) -> Option<Service> {
-    (port == wire::pptp::PORT && r.program.pptp.server.is_some()).then_some(Service::Pptp)
+/// The service that listens on a port, to whoever comes by this interface.
+fn listener(r: &Router, port: u16, on: InterfaceId) -> Option<Service> {
+    let (service, listens) = match port {
+        wire::pptp::PORT => (Service::Pptp, r.program.pptp.server.is_some()),
+        upnp::HTTP => (Service::Upnp, upnp::listens(r, on)),
+        _ => return None,
+    };
+    listens.then_some(service)
 }
 
 fn ends(p: &Packet) -> Ends {
@@ -42,7 +49,7 @@ fn begins(r: &Router, p: &Packet) -> bool {
 pub(super) fn is_asked(r: &Router, p: &Packet) -> bool {
     p.layers.protocol == protocol::TCP
         && (r.link.tcp.knows(ends(p))
-            || listener(r, p.layers.tuple.dst_port).is_some() && begins(r, p))
+            || listener(r, p.layers.tuple.dst_port, p.in_interface).is_some() && begins(r, p))
 }
 
 /// A segment has come to LOCAL IN.
@@ -59,7 +66,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
         let mut packet = vec![0; 20];
         packet.extend_from_slice(segment);
         write_ipv4(&mut packet, 0, protocol::TCP, tuple.src, tuple.dst);
-        if !r.link.tcp.knows(ends) && !accept(r, now, ends) {
+        if !r.link.tcp.knows(ends) && !accept(r, now, ends, p.in_interface) {
             return r.discard(p, Discard::TooManySessions);
         }
         r.link.tcp.receive(now, ends, packet);
@@ -70,9 +77,9 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
     flush(r, now);
 }
 
-fn accept(r: &mut Router, now: Moment, ends: Ends) -> bool {
+fn accept(r: &mut Router, now: Moment, ends: Ends, on: InterfaceId) -> bool {
     let seed = seed(r, ends);
-    let service = listener(r, ends.0.port);
+    let service = listener(r, ends.0.port, on);
     service.is_some_and(|service| r.link.tcp.accept(now, service, ends, seed))
 }
 
@@ -95,7 +102,7 @@ pub(super) fn connect(r: &mut Router, now: Moment, service: Service, server: End
 const PORTS: std::ops::Range<u16> = 49_152..65_535;
 
 /// What a service has said on a connection leaves.
-pub(super) fn push(r: &mut Router, now: Moment, ends: Ends) {
+pub(crate) fn push(r: &mut Router, now: Moment, ends: Ends) {
     r.link.tcp.run(now, ends);
     flush(r, now);
 }
@@ -105,6 +112,7 @@ fn serve(r: &mut Router, now: Moment, ends: Ends) {
     r.link.up_due = r.link.up_due.min(r.link.tcp.next_due().unwrap_or(r.link.up_due));
     match r.link.tcp.service(ends) {
         Some(Service::Pptp) => pptp::heard(r, now, ends),
+        Some(Service::Upnp) => upnp::heard(r, now, ends),
         None => {}
     }
 }

@@ -6,7 +6,7 @@ use super::wait::{end_dropped, resume};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::Waiting;
-use crate::ip::{dhcp, discovery, dns, icmp, nat_pmp};
+use crate::ip::{dhcp, discovery, dns, icmp, nat_pmp, upnp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd};
 use crate::router::Router;
@@ -129,6 +129,7 @@ fn services(r: &mut Router, now: Moment) {
         dns::resolver::tick(r, now),
         discovery::tick(r, now),
         nat_pmp::tick(r, now),
+        upnp::tick(r, now),
         dhcp6::client::tick(r, now),
         dhcp6::server::tick(r, now),
         nd::tick(r, now),

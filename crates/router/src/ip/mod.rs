@@ -46,6 +46,8 @@ pub(crate) mod dns;
 pub(crate) mod discovery;
 // `/ip nat-pmp`: ports for hosts that ask.
 pub(crate) mod nat_pmp;
+// `/ip upnp`: the same by UPnP.
+pub(crate) mod upnp;
 // UDP datagrams of the router's own services.
 pub(crate) mod datagram;
 // TCP connections of theirs.

@@ -8,7 +8,8 @@
 //! Off unless `enabled`. A mapping is a host's own: for the address that asked, which must be a neighbour
 //! on an interface of type `internal`. Ports below 1024 are never given, so that hosts do not take the
 //! place of the router's own services; the filter's chain `forward` sees what comes as any other
-//! translated connection. Of 4,096 mappings a host has 128.
+//! translated connection. Of 4,096 mappings a host has 128, and those of UPnP are among them
+//! ([`upnp`](super::upnp)).
 //!
 //! **Missing**: announcements of a new address, PCP; of what a host sends from such a port the source is
 //! not the port outside.
@@ -64,7 +65,8 @@ pub(crate) static SIDES: Menu = Menu {
 pub(crate) static FACILITY: Facility = Facility {
     after: &[&INTERFACES],
     compile: |c| {
-        let settings = compile(c.tree, &c.program.names);
+        let enabled = c.tree.read_settings(&MENU).bool("enabled");
+        let settings = Settings { enabled, sides: Sides::read(c.tree, &SIDES, &c.program.names) };
         if *c.program.nat_pmp != settings {
             c.program.nat_pmp = settings.into();
         }
@@ -88,30 +90,36 @@ const FIRST_PORT: u16 = 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) enabled: bool,
-    internal: Vec<InterfaceId>,
+    sides: Sides,
+}
+
+/// Who asks, and where ports are opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sides {
+    pub(crate) internal: Vec<InterfaceId>,
     external: Vec<(InterfaceId, Option<u32>)>,
 }
 
-fn compile(tree: &Tree, names: &Names) -> Settings {
-    let mut settings =
-        Settings { enabled: tree.read_settings(&MENU).bool("enabled"), ..Settings::default() };
-    for item in tree.read(&SIDES).filter(|item| !item.bool("disabled")) {
-        let Some(interface) = names.find(&item.text("interface")) else { continue };
-        let forced = match item.opt("forced-ip").as_deref() {
-            Some(Value::Address(address)) => Some(u32::from(*address)),
-            _ => None,
-        };
-        match item.text("type") == "internal" {
-            true => settings.internal.push(interface),
-            false => settings.external.push((interface, forced)),
+impl Sides {
+    /// Reads a menu of interfaces.
+    pub(crate) fn read(tree: &Tree, menu: &'static Menu, names: &Names) -> Sides {
+        let mut sides = Sides::default();
+        for item in tree.read(menu).filter(|item| !item.bool("disabled")) {
+            let Some(interface) = names.find(&item.text("interface")) else { continue };
+            let forced = match item.opt("forced-ip").as_deref() {
+                Some(Value::Address(address)) => Some(u32::from(*address)),
+                _ => None,
+            };
+            match item.text("type") == "internal" {
+                true => sides.internal.push(interface),
+                false => sides.external.push((interface, forced)),
+            }
         }
+        sides
     }
-    settings
-}
 
-impl Settings {
     /// The addresses outside, the one that hosts are told first.
-    fn outside<'a>(&'a self, program: &'a Program) -> impl Iterator<Item = u32> + 'a {
+    pub(crate) fn outside<'a>(&'a self, program: &'a Program) -> impl Iterator<Item = u32> + 'a {
         self.external.iter().filter_map(|(interface, forced)| {
             let first = || program.addresses.iter().find(|own| own.interface == *interface);
             forced.or_else(|| first().map(|own| own.address))
@@ -119,12 +127,50 @@ impl Settings {
     }
 }
 
-/// A port outside that is a host's.
+/// How somebody has asked for a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mapped {
-    host: u32,
-    port: u16,
-    ends: Moment,
+pub(crate) enum Maker {
+    NatPmp,
+    Upnp,
+}
+
+impl Maker {
+    fn name(self) -> &'static str {
+        match self {
+            Maker::NatPmp => "nat-pmp",
+            Maker::Upnp => "upnp",
+        }
+    }
+
+    /// The addresses outside whose ports its mappings are.
+    fn outside(self, program: &Program) -> impl Iterator<Item = u32> {
+        let sides = match self {
+            Maker::NatPmp => &program.nat_pmp.sides,
+            Maker::Upnp => &program.upnp.sides,
+        };
+        sides.outside(program)
+    }
+}
+
+/// A port outside that is a host's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mapped {
+    pub(crate) by: Maker,
+    pub(crate) host: u32,
+    pub(crate) port: u16,
+    /// `None` stays for ever, which only UPnP gives.
+    pub(crate) ends: Option<Moment>,
+    /// What the host says it is for.
+    pub(crate) about: String,
+}
+
+/// Why there is no such mapping to be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// The port is somebody else's.
+    Taken,
+    /// There are enough.
+    NoRoom,
 }
 
 /// All of them, by protocol and port outside.
@@ -139,7 +185,9 @@ impl Mappings {
     /// Gives a host what it asks for, or says why not.
     fn give(&mut self, now: Moment, host: u32, asked: Mapping) -> Result<Mapping, u16> {
         let Mapping { protocol, internal, external, lifetime } = asked;
-        let is_its = |at: &(u8, u16), mapped: &Mapped| at.0 == protocol && mapped.host == host;
+        let is_its = |at: &(u8, u16), mapped: &Mapped| {
+            at.0 == protocol && mapped.host == host && mapped.by == Maker::NatPmp
+        };
         if lifetime == 0 {
             let goes = |port: u16| internal == 0 || port == internal;
             self.by_port.retain(|at, mapped| !(is_its(at, mapped) && goes(mapped.port)));
@@ -154,25 +202,69 @@ impl Mappings {
         if let Some(((_, external), mapped)) =
             known.find(|(at, mapped)| is_its(at, mapped) && mapped.port == internal)
         {
-            mapped.ends = ends;
+            mapped.ends = Some(ends);
             return Ok(Mapping { external: *external, lifetime, ..asked });
         }
-        let own = self.by_port.values().filter(|mapped| mapped.host == host).count();
-        if self.by_port.len() >= MAX || own >= MAX_OF_ONE {
+        if !self.has_room(host) {
             return Err(result::RESOURCES);
         }
-        // A port of one protocol is not given to another host by the other one (§3.3).
-        let other = if protocol == protocol::TCP { protocol::UDP } else { protocol::TCP };
-        let is_free = |port: &u16| {
-            let others = self.by_port.get(&(other, *port));
-            *port >= FIRST_PORT
-                && !self.by_port.contains_key(&(protocol, *port))
-                && others.is_none_or(|mapped| mapped.host == host)
-        };
+        let is_free = |port: &u16| self.is_free(host, (protocol, *port));
         let mut ports = [external, internal].into_iter().chain(FIRST_PORT..=u16::MAX);
         let external = ports.find(is_free).ok_or(result::RESOURCES)?;
-        self.by_port.insert((protocol, external), Mapped { host, port: internal, ends });
+        let (by, about) = (Maker::NatPmp, String::new());
+        let mapped = Mapped { by, host, port: internal, ends: Some(ends), about };
+        self.by_port.insert((protocol, external), mapped);
         Ok(Mapping { external, lifetime, ..asked })
+    }
+
+    fn has_room(&self, host: u32) -> bool {
+        let own = self.by_port.values().filter(|mapped| mapped.host == host).count();
+        self.by_port.len() < MAX && own < MAX_OF_ONE
+    }
+
+    /// Whether a host may have a port. One of one protocol is not given to another host by the other one
+    /// (§3.3).
+    fn is_free(&self, host: u32, (protocol, port): (u8, u16)) -> bool {
+        let other = if protocol == protocol::TCP { protocol::UDP } else { protocol::TCP };
+        port >= FIRST_PORT
+            && !self.by_port.contains_key(&(protocol, port))
+            && self.by_port.get(&(other, port)).is_none_or(|mapped| mapped.host == host)
+    }
+
+    /// Gives a host just this port outside, by UPnP; or changes what it has of it.
+    pub(crate) fn put(
+        &mut self,
+        place: (u8, u16),
+        (host, port): (u32, u16),
+        ends: Option<Moment>,
+        about: String,
+    ) -> Result<(), Full> {
+        let is_its = |known: &Mapped| known.by == Maker::Upnp && known.host == host;
+        if !self.by_port.get(&place).is_some_and(is_its) {
+            if !self.is_free(host, place) {
+                return Err(Full::Taken);
+            }
+            if !self.has_room(host) {
+                return Err(Full::NoRoom);
+            }
+        }
+        self.by_port.insert(place, Mapped { by: Maker::Upnp, host, port, ends, about });
+        Ok(())
+    }
+
+    /// Whose a port is.
+    pub(crate) fn get(&self, protocol: u8, port: u16) -> Option<&Mapped> {
+        self.by_port.get(&(protocol, port))
+    }
+
+    pub(crate) fn remove(&mut self, protocol: u8, port: u16) {
+        self.by_port.remove(&(protocol, port));
+    }
+
+    /// Those that were asked for so: protocol and port outside.
+    pub(crate) fn of(&self, by: Maker) -> impl Iterator<Item = (u8, u16, &Mapped)> {
+        let all = self.by_port.iter().filter(move |(_, mapped)| mapped.by == by);
+        all.map(|(&(protocol, port), mapped)| (protocol, port, mapped))
     }
 }
 
@@ -182,7 +274,7 @@ pub(crate) fn is_asked(r: &Router, p: &Packet) -> bool {
     settings.enabled
         && p.layers.tuple.protocol == protocol::UDP
         && p.layers.tuple.dst_port == PORT
-        && settings.internal.contains(&p.in_interface)
+        && settings.sides.internal.contains(&p.in_interface)
 }
 
 /// A request has come to LOCAL IN.
@@ -193,7 +285,7 @@ pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
     let program = r.program.clone();
     let host = p.layers.tuple.src;
     let may = r.is_neighbour(p.in_interface, host);
-    let outside = program.nat_pmp.outside(&program).next();
+    let outside = Maker::NatPmp.outside(&program).next();
     let outside = outside.filter(|_| program.tracking).ok_or(result::NETWORK);
     let mappings = &mut r.services.mappings;
     let epoch = now.since(mappings.since).as_secs() as u32;
@@ -218,8 +310,9 @@ pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
 /// What a connection is translated to that no rule has decided about.
 pub(crate) fn verdict(r: &Router, tuple: &FiveTuple) -> NatVerdict {
     let mapped = r.services.mappings.by_port.get(&(tuple.protocol, tuple.dst_port));
-    let mut outside = r.program.nat_pmp.outside(&r.program);
-    match mapped.filter(|_| outside.any(|address| address == tuple.dst)) {
+    let is_there =
+        |mapped: &&Mapped| mapped.by.outside(&r.program).any(|address| address == tuple.dst);
+    match mapped.filter(is_there) {
         Some(mapped) => NatVerdict::Dst {
             addresses: Some(Block::host(mapped.host)),
             ports: Some((mapped.port, mapped.port)),
@@ -232,23 +325,27 @@ pub(crate) fn verdict(r: &Router, tuple: &FiveTuple) -> NatVerdict {
 /// Forgets what has ended; returns when the next does.
 pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
     let mappings = &mut r.services.mappings.by_port;
-    mappings.retain(|_, mapped| now < mapped.ends);
-    mappings.values().map(|mapped| mapped.ends).min()
+    mappings.retain(|_, mapped| mapped.ends.is_none_or(|ends| now < ends));
+    mappings.values().filter_map(|mapped| mapped.ends).min()
 }
 
 /// The settings have changed: all begins anew.
 pub(crate) fn adopt(r: &mut Router, now: Moment) {
-    r.services.mappings = Mappings { since: now, ..Mappings::default() };
+    forget(r, Maker::NatPmp);
+    r.services.mappings.since = now;
+}
+
+/// Forgets all that were asked for so.
+pub(crate) fn forget(r: &mut Router, by: Maker) {
+    r.services.mappings.by_port.retain(|_, mapped| mapped.by != by);
 }
 
 /// The mappings as rules, which they are like.
 pub(crate) fn rules(status: &RouterStatus) -> Vec<Item> {
     let router = status.router;
-    let Some(outside) = router.program.nat_pmp.outside(&router.program).next() else {
-        return Vec::new();
-    };
     let mut numbers = Numbers::default();
     let rule = |(&(protocol, port), mapped): (&(u8, u16), &Mapped)| {
+        let outside = mapped.by.outside(&router.program).next()?;
         let words = [
             ("chain", "dstnat".to_string()),
             ("action", "dst-nat".to_string()),
@@ -262,12 +359,15 @@ pub(crate) fn rules(status: &RouterStatus) -> Vec<Item> {
             Some((name, NAT.property(name)?.kind.parse(&text, &AnyName).ok()?))
         };
         let mut item = dynamic(
-            numbers.of(("nat-pmp", protocol, port)),
+            numbers.of((mapped.by.name(), protocol, port)),
             words.into_iter().filter_map(value).collect(),
         );
-        let left = mapped.ends.since(status.now).as_secs();
-        item.comment = format!("nat-pmp, {} left", Value::Time(Duration::from_secs(left)));
-        item
+        let left = mapped.ends.map(|ends| Duration::from_secs(ends.since(status.now).as_secs()));
+        let left = left.map(|left| format!("{} left", Value::Time(left)));
+        let words = [Some(mapped.by.name().to_string()), Some(mapped.about.clone()), left];
+        let words = words.into_iter().flatten().filter(|word| !word.is_empty());
+        item.comment = words.collect::<Vec<_>>().join(", ");
+        Some(item)
     };
-    router.services.mappings.by_port.iter().map(rule).collect()
+    router.services.mappings.by_port.iter().filter_map(rule).collect()
 }

@@ -8,8 +8,8 @@ use super::dhcp::client::{Leased, Machine};
 use super::dhcp::lease::Leases;
 use super::discovery;
 use super::dns::resolver::Resolver;
-use super::nat_pmp;
 use super::pool::Used;
+use super::{nat_pmp, upnp};
 use crate::ipv6;
 use crate::router::Router;
 use crate::system::ntp;
@@ -37,6 +37,8 @@ pub(crate) struct Services {
     pub(crate) resolver: Resolver,
     /// Ports that hosts have asked for.
     pub(crate) mappings: nat_pmp::Mappings,
+    /// Who asks by UPnP.
+    pub(crate) upnp: upnp::State,
     /// Until then what recipes have counted is new enough for SNMP.
     pub(crate) snmp_counted: Moment,
     /// What was wrong with messages of version 3.

@@ -25,7 +25,7 @@ use super::datagram::End;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Checksum, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
-use smoltcp::time::Instant;
+use smoltcp::time::{Duration as Span, Instant};
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, Ipv4Address};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
@@ -41,6 +41,9 @@ pub(crate) const MOST_HALF_OPEN: usize = 128;
 const OPENING: Duration = Duration::from_secs(20);
 /// How long what was sent may be without an acknowledgement, and how long a connection may take to end.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Flags of a segment.
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
 /// How much of each direction is held.
 const ROOM: usize = 4096;
 /// The longest packet to send: one that everybody takes (RFC 9293 §3.7.1).
@@ -50,6 +53,7 @@ const LONGEST: usize = 576;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     Pptp,
+    Upnp,
 }
 
 /// The end here, and the other one.
@@ -72,7 +76,9 @@ pub(crate) struct Tcp {
     connections: BTreeMap<Ends, Connection>,
     due: BTreeSet<(Moment, Ends)>,
     /// Of others and not open, the oldest first.
-    half_open: BTreeSet<(Moment, Ends)>,
+    half_open: BTreeSet<(u64, Ends)>,
+    /// How many there have been.
+    taken_up: u64,
     by_host: HashMap<u32, usize>,
     /// Packets that are to leave.
     leaving: VecDeque<Vec<u8>>,
@@ -90,8 +96,8 @@ struct Connection {
     wire: Wire,
     since: Moment,
     due: Option<Moment>,
-    /// Others have begun it, and it is not open yet.
-    half_open: bool,
+    /// Its place among them, if others have begun it, and it is not open yet.
+    half_open: Option<u64>,
     /// The service wants to hear no more of it, since then.
     left: Option<Moment>,
     /// How much was not acknowledged when that last changed, and when.
@@ -99,13 +105,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(
-        now: Moment,
-        service: Service,
-        (own, _): Ends,
-        seed: u64,
-        half_open: bool,
-    ) -> Connection {
+    fn new(now: Moment, service: Service, (own, _): Ends, seed: u64) -> Connection {
         let mut wire = Wire::default();
         let mut config = Config::new(HardwareAddress::Ip);
         config.random_seed = seed;
@@ -120,7 +120,7 @@ impl Connection {
         socket.set_nagle_enabled(false);
         let mut sockets = SocketSet::new(Vec::with_capacity(1));
         let socket = sockets.add(socket);
-        let (since, due, left, unheard) = (now, None, None, (0, now));
+        let (since, due, left, unheard, half_open) = (now, None, None, (0, now), None);
         Connection { service, stack, sockets, socket, wire, since, due, half_open, left, unheard }
     }
 
@@ -190,7 +190,7 @@ impl Tcp {
         if self.connections.len() >= MOST || self.knows(ends) {
             return false;
         }
-        let mut new = Connection::new(now, service, ends, seed, false);
+        let mut new = Connection::new(now, service, ends, seed);
         let (own, peer) = ends;
         let Connection { stack, sockets, socket, .. } = &mut new;
         let socket = sockets.get_mut::<Socket>(*socket);
@@ -212,7 +212,9 @@ impl Tcp {
             let Some(&(_, oldest)) = self.half_open.first() else { return false };
             self.remove(oldest);
         }
-        let mut new = Connection::new(now, service, ends, seed, true);
+        let mut new = Connection::new(now, service, ends, seed);
+        self.taken_up += 1;
+        new.half_open = Some(self.taken_up);
         let begun = new.socket().listen((address(ends.0), ends.0.port)).is_ok();
         if begun {
             self.add(ends, new);
@@ -221,16 +223,16 @@ impl Tcp {
     }
 
     fn add(&mut self, ends: Ends, new: Connection) {
-        if new.half_open {
-            self.half_open.insert((new.since, ends));
-        }
+        self.half_open.extend(new.half_open.map(|at| (at, ends)));
         *self.by_host.entry(ends.1.address).or_default() += 1;
         self.connections.insert(ends, new);
     }
 
     fn remove(&mut self, ends: Ends) {
         let Some(old) = self.connections.remove(&ends) else { return };
-        self.half_open.remove(&(old.since, ends));
+        if let Some(at) = old.half_open {
+            self.half_open.remove(&(at, ends));
+        }
         if let Some(due) = old.due {
             self.due.remove(&(due, ends));
         }
@@ -246,6 +248,10 @@ impl Tcp {
     /// right.
     pub(crate) fn receive(&mut self, now: Moment, ends: Ends, packet: Vec<u8>) {
         if let Some(known) = self.connections.get_mut(&ends) {
+            // RFC 5961 §4.2: who begins anew where we know a connection is asked whether he knows it, too.
+            let begins = packet.get(33).is_some_and(|flags| flags & (SYN | ACK) == SYN);
+            let asks = begins && known.progress() != Progress::Opening;
+            known.socket().set_keep_alive(asks.then_some(Span::from_secs(60)));
             known.wire.came.push_back(packet);
             self.run(now, ends);
         }
@@ -263,9 +269,8 @@ impl Tcp {
         }
         self.leaving.extend(known.wire.left.drain(..));
         let is_opening = known.progress() == Progress::Opening;
-        if known.half_open && !is_opening {
-            known.half_open = false;
-            self.half_open.remove(&(known.since, ends));
+        if let Some(at) = known.half_open.take_if(|_| !is_opening) {
+            self.half_open.remove(&(at, ends));
         }
         let next = known.stack.poll_at(at, &known.sockets).map(moment);
         let next = [next, deadline].into_iter().flatten().min();
@@ -299,8 +304,13 @@ impl Tcp {
 
     /// Says something; false if the other end takes nothing any more.
     pub(crate) fn write(&mut self, ends: Ends, bytes: &[u8]) -> bool {
-        let Some(known) = self.connections.get_mut(&ends) else { return false };
-        known.socket().send_slice(bytes).is_ok_and(|taken| taken == bytes.len())
+        self.offer(ends, bytes) == bytes.len()
+    }
+
+    /// Says as much of something as there is room for; how much that was.
+    pub(crate) fn offer(&mut self, ends: Ends, bytes: &[u8]) -> usize {
+        let Some(known) = self.connections.get_mut(&ends) else { return 0 };
+        known.socket().send_slice(bytes).unwrap_or(0)
     }
 
     /// What was said is still sent, and then it is over; its service hears no more of it.

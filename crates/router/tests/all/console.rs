@@ -140,6 +140,10 @@ add name=w type=FWD forward-to=1.1.1.1,9.9.9.9 address-list=w match-subdomain=ye
 /ip nat-pmp interfaces
 add interface=wan type=external forced-ip=10.0.1.254
 add interface=lan type=internal disabled=yes
+/ip upnp set enabled=yes show-dummy-rule=no
+/ip upnp interfaces
+add interface=wan type=external forced-ip=10.0.1.254
+add interface=lan type=internal disabled=yes
 /ip neighbor discovery-settings
 set discover-interface-list=!dynamic protocol=lldp mode=rx-only
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
