@@ -71,6 +71,10 @@ pub mod one_core;
 // Tester and router on a core each, in real time.
 pub mod two_cores;
 
+// The Linux kernel as a device, set up from a configuration.
+#[cfg(target_os = "linux")]
+pub mod kernel;
+
 // Kinds of plans.
 pub mod plans;
 // All cells of the performance table.

@@ -6,13 +6,13 @@
 #[path = "../../port/tests/left_out/mod.rs"]
 mod left_out;
 
-use lab::bench::commands::ask;
 use lab::bench::device::{Cannot, Job};
-use lab::bench::linux::{classes, witness};
 use lab::bench::testpmd::Driver;
 use lab::bench::wired::WiredTestbed;
 use lab::bench::{self, BenchError, Generator, Kept, Kind, Plan};
 use lab::configuration::{ALL, Configuration, Traffic};
+use lab::kernel::ask;
+use lab::kernel::{classes, witness};
 use lab::placement;
 use lab::routes::Table;
 use measure::template::shortest;

@@ -6,7 +6,7 @@
 
 mod rig;
 
-use lab::bench::commands::ask;
+use lab::kernel::ask;
 use lab::bench::external::{DEVICE, External, PATCH};
 use lab::bench::patch::Patch;
 use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};

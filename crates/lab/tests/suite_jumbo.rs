@@ -6,8 +6,8 @@
 #[path = "../../port/tests/left_out/mod.rs"]
 mod left_out;
 
-use lab::bench::commands::ask;
 use lab::bench::veth::{DEVICE_ENDS, Rig};
+use lab::kernel::ask;
 use lab::placement::{self, Pair};
 use lab::suite::plan::{self, Allowed, Modifier, Plan};
 use lab::suite::{Device, External, Options, fit, run, scaled};

@@ -7,8 +7,8 @@
 #[path = "../../port/tests/left_out/mod.rs"]
 mod left_out;
 
-use lab::bench::commands::ask;
 use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};
+use lab::kernel::ask;
 use lab::placement::{self, Pair};
 use lab::real::PortSpec;
 use lab::suite::plan::{self, Allowed, Modifier};
@@ -334,7 +334,9 @@ fn connections_are_forgotten_between_trials() {
     let reset = Some(format!("echo called >> {}", called.display()));
     let forgets = External { reset, ..keeps.clone() };
     let [keeps, forgets] = [keeps, forgets].map(|device| Device::External(Box::new(device)));
-    let script = "/ip firewall connection tracking\nset enabled=yes\n/ip firewall nat\n\
+    let script = "/ip address\nadd address=198.18.1.1/24 interface=ether1\n\
+                  add address=198.19.1.1/24 interface=ether2\n\
+                  /ip firewall connection tracking\nset enabled=yes\n/ip firewall nat\n\
                   add chain=srcnat out-interface=ether2 action=masquerade\n/ip firewall filter\n\
                   add chain=forward connection-state=invalid action=drop\n";
     for (device, not_run) in

@@ -23,6 +23,7 @@ use measure::result::{Medium, Setup};
 use measure::suite_result::TrialRecord;
 use measure::{Environment, Family};
 use port::linux::Unavailable;
+use std::fmt;
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
 
@@ -140,6 +141,15 @@ pub enum Cannot {
     Omitted(String),
     /// Something else went wrong.
     Failed(BenchError),
+}
+
+impl fmt::Display for Cannot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cannot::Omitted(why) => f.write_str(why),
+            Cannot::Failed(error) => error.fmt(f),
+        }
+    }
 }
 
 impl From<BenchError> for Cannot {

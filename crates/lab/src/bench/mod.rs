@@ -26,12 +26,6 @@ mod memory;
 pub mod wired;
 // Two veth pairs, three namespaces, and who works where.
 pub mod veth;
-// What is typed to make a device of the kernel, and kept.
-pub mod commands;
-// Firewall and queues of a configuration, in nft's and tc's words.
-pub(crate) mod firewall;
-// The Linux kernel.
-pub mod linux;
 // The tester at their outer ends.
 pub mod ends;
 // Our router on the same veths.
@@ -53,6 +47,7 @@ mod criterion;
 
 use crate::configuration::{Configuration, Traffic};
 use crate::device::LoadError;
+use crate::kernel;
 use crate::placement::Pair;
 use crate::routes::{self, Table};
 use crate::tester::Unfit;
@@ -92,7 +87,7 @@ impl Kind {
     pub fn name(&self) -> &'static str {
         match self {
             Kind::Memory => memory::DEVICE,
-            Kind::Linux => linux::DEVICE,
+            Kind::Linux => kernel::DEVICE,
             Kind::Wirespeed => ours::DEVICE,
             Kind::Testpmd(driver) => driver.name(),
             Kind::External => external::DEVICE,

@@ -34,7 +34,6 @@ use crate::two_cores::Dut;
 use port::linux::Unavailable;
 use port::linux::xdp::Options;
 use port::{Port, Slab};
-use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
 
@@ -56,7 +55,6 @@ const FRAMES: usize = 1 << 14;
 /// The router and its ports.
 pub struct Ours {
     worked: Worked,
-    _rig: Arc<Rig>,
 }
 
 /// What a thread of ours works.
@@ -72,7 +70,7 @@ struct Worked {
 /// # Errors
 /// [`Cannot`].
 pub fn set_up(
-    rig: &Arc<Rig>,
+    rig: &Rig,
     clock: Clock,
     row: &Configuration,
     table: Option<&Table>,
@@ -94,7 +92,7 @@ pub fn set_up(
     let cannot = |error| Unavailable::because("make an event to wait for", error);
     let alarm = Alarm::new().map_err(cannot)?;
     let worked = Worked { device, alarm, done: 0 };
-    Ok((Ours { worked, _rig: rig.clone() }, script.map(str::to_string).collect()))
+    Ok((Ours { worked }, script.map(str::to_string).collect()))
 }
 
 impl Dut for Worked {
@@ -139,14 +137,14 @@ impl Wired for Ours {
         Some(fast_path_packets(&self.worked.device.router))
     }
 
-    fn drops(&mut self) -> String {
+    fn drops(&mut self, _: &Rig) -> String {
         discarded(&self.worked.device.router)
     }
 
-    fn witness(&mut self) -> Vec<String> {
+    fn witness(&mut self, rig: &Rig) -> Vec<String> {
         let connections = self.worked.device.router.connections().len();
         let mut witness = vec![format!("connection tracking: {connections} connections")];
-        let drops = self.drops();
+        let drops = self.drops(rig);
         if drops != "nothing" {
             witness.push(format!("dropped: {drops}"));
         }

@@ -10,10 +10,10 @@
 //! microseconds. Run before the tester takes the interfaces over.
 
 use super::BenchError;
-use super::commands::ask;
 use super::veth::Rig;
 use super::wired::Wired;
 use crate::configuration::Configuration;
+use crate::kernel::ask;
 use crate::machine;
 use crate::net::after;
 use crate::placement::Pair;

@@ -37,7 +37,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use wire::MacAddr;
@@ -90,7 +89,6 @@ pub struct Testpmd {
     mode: Mode,
     /// Its forwarding thread.
     lcore: u32,
-    _rig: Arc<Rig>,
 }
 
 /// Its arguments for a row; the reason why there are none.
@@ -120,7 +118,7 @@ fn words(driver: Driver, row: &Configuration, pair: Option<Pair>) -> Result<Stri
 /// [`Cannot`]: it cannot do the row; it is not installed; it does not start.
 pub fn set_up(
     driver: Driver,
-    rig: &Arc<Rig>,
+    rig: &Rig,
     row: &Configuration,
     pair: Option<Pair>,
 ) -> Result<(Testpmd, Vec<String>), Cannot> {
@@ -132,7 +130,7 @@ pub fn set_up(
     let words = words(driver, row, pair).map_err(Cannot::Omitted)?;
     let child = start(&rig.device, &words)?;
     let process = child.id();
-    let mut testpmd = Testpmd { driver, child, mode: row.mode, lcore: 0, _rig: rig.clone() };
+    let mut testpmd = Testpmd { driver, child, mode: row.mode, lcore: 0 };
     testpmd.lcore = lcore(process).ok_or_else(|| {
         let why = format!("none of its threads is called {}", LCORES.join("… or ") + "…");
         Unavailable::because(
@@ -250,7 +248,7 @@ impl Wired for Testpmd {
         machine::thread_time(self.lcore).unwrap_or_default()
     }
 
-    fn witness(&mut self) -> Vec<String> {
+    fn witness(&mut self, _: &Rig) -> Vec<String> {
         let time = self.worked();
         vec![format!("its forwarding thread had its processor for {} ms", time.as_millis())]
     }

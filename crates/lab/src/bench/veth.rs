@@ -20,8 +20,8 @@
 //! is left when the process is gone. Never touches an interface it did not make.
 
 use super::BenchError;
-use super::commands::{ask, typed};
 use crate::jumbo;
+use crate::kernel::{ask, typed};
 use crate::machine;
 use crate::placement::Pair;
 use crate::traffic::tester_mac;

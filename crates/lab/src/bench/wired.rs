@@ -13,25 +13,25 @@
 //! Where a frame came through the device and found the tester's own end full, the trial is invalid:
 //! that was not the device.
 
-use super::commands::is_there;
 use super::device::{Alone, Cannot, Device, Job, Turn, no_setup};
 use super::ends::{Cost, Ends};
 use super::patch::Patch;
 use super::ping;
 use super::veth::Rig;
-use super::{BenchError, Kind, Plan, Progress, linux, ours, share, testpmd};
+use super::{BenchError, Kind, Plan, Progress, ours, share, testpmd};
 use crate::clock::Clock;
 use crate::configuration::{Configuration, Traffic};
+use crate::kernel::{Kernel, is_there};
+use crate::routes::Table;
 use crate::tester::Behind;
 use crate::two_cores::Dut;
-use measure::Family;
 use measure::result::{Medium, Setup, kind};
+use measure::{Family, Mode};
 use port::linux::xdp::{Options, XdpPort};
 use port::linux::{Namespace, Unavailable};
 use port::{Port, Slab};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::Arc;
 use std::time::Duration;
 use wire::{FrameLen, MacAddr, PacketRate};
 
@@ -85,21 +85,22 @@ pub trait Wired: Send {
     }
 
     /// What it says it dropped.
-    fn drops(&mut self) -> String {
+    fn drops(&mut self, _rig: &Rig) -> String {
         "nothing that it tells".to_string()
     }
 
     /// What it says of what it did.
-    fn witness(&mut self) -> Vec<String> {
+    fn witness(&mut self, _rig: &Rig) -> Vec<String> {
         Vec::new()
     }
 }
 
 /// A device on its wires, and the tester at the other ends.
 pub struct WiredTestbed {
-    rig: Arc<Rig>,
+    // Before the rig: they let its ends go first.
     device: Box<dyn Wired>,
     ends: Ends,
+    rig: Rig,
     clock: Clock,
     /// How it was set up.
     pub setup: Setup,
@@ -137,10 +138,11 @@ impl WiredTestbed {
         if matches!(kind, Kind::Testpmd(_)) {
             rig.receive_where_sent()?;
         }
-        let (rig, clock) = (Arc::new(rig), Clock::start());
+        let clock = Clock::start();
         let (mut device, commands): (Box<dyn Wired>, Vec<String>) = match kind {
             Kind::Linux => {
-                let (kernel, commands) = linux::set_up(&rig, configuration, table)?;
+                let kernel = kernel(&rig, configuration, table)?;
+                let commands = kernel.commands.clone();
                 (Box::new(kernel), commands)
             }
             Kind::Wirespeed | Kind::Memory => {
@@ -173,14 +175,14 @@ impl WiredTestbed {
 
     /// Without a device.
     fn patched(job: &Job<'_>) -> Result<WiredTestbed, BenchError> {
-        let rig = Arc::new(Rig::for_frames(job.plan.longest(), 2, job.plan.pair)?);
+        let rig = Rig::for_frames(job.plan.longest(), 2, job.plan.pair)?;
         let patch = Box::new(Patch::new(&rig)?);
         let setup = no_setup(patch.name(), job.configuration);
         WiredTestbed::with(rig, patch, Clock::start(), job.plan, setup)
     }
 
     fn with(
-        rig: Arc<Rig>,
+        rig: Rig,
         device: Box<dyn Wired>,
         clock: Clock,
         plan: &Plan,
@@ -217,7 +219,7 @@ impl WiredTestbed {
     pub fn prepare(&mut self, job: &Job<'_>, frame: FrameLen) -> Result<(), BenchError> {
         let WiredTestbed { rig, device, ends, clock, .. } = self;
         device.wake();
-        let mut side = Side { device: device.as_mut(), clock: *clock };
+        let mut side = Side { device: device.as_mut(), rig, clock: *clock };
         let prepared = ends.prepare(rig, &mut side, job, frame);
         device.rest();
         prepared
@@ -250,9 +252,25 @@ impl WiredTestbed {
     }
 }
 
+/// The kernel, for a row: its script, its table, and the tester's hosts.
+fn kernel(rig: &Rig, row: &Configuration, table: Option<&Table>) -> Result<Kernel, Cannot> {
+    let mut kernel = Kernel::set_up(rig, row.script)?;
+    if let Some(said) = &kernel.no_flow_table {
+        return Err(Cannot::Omitted(format!("this kernel has no flow tables (nft: {said})")));
+    }
+    if row.mode == Mode::Routing {
+        kernel.knows_hosts(rig)?;
+    }
+    if let Some(table) = table {
+        kernel.feed(rig, table)?;
+    }
+    Ok(kernel)
+}
+
 /// The device as the tester gets to know it.
 struct Side<'a> {
     device: &'a mut dyn Wired,
+    rig: &'a Rig,
     clock: Clock,
 }
 
@@ -276,7 +294,7 @@ impl Behind for Side<'_> {
     }
 
     fn drops(&mut self) -> String {
-        self.device.drops()
+        self.device.drops(self.rig)
     }
 }
 
@@ -354,7 +372,7 @@ impl Device for WiredTestbed {
     }
 
     fn finish(mut self: Box<Self>) -> Option<Setup> {
-        self.setup.witness = self.device.witness();
+        self.setup.witness = self.device.witness(&self.rig);
         Some(self.setup)
     }
 }

@@ -38,8 +38,6 @@ mod inside;
 mod drive;
 // The built-in router by the clock, in memory.
 pub mod real;
-// The Linux kernel, told what a plan says.
-pub mod linux;
 // Devices behind interfaces: the kernel between veths, any box at the end of two cables.
 pub mod wired;
 // In virtual time.

@@ -11,13 +11,13 @@
 use super::bench::{Bench, Testbed};
 use super::find::{Finding, Known, find};
 use super::fit::{caveat, meets};
-use super::linux;
 use super::plan::{Mesh, Modifier, Plan, Procedure, Traffic};
 use super::real::Real;
 use super::simulated::Simulated;
 use super::task::RESIDUAL;
 use super::wired::{EXTERNAL, Wired};
 use crate::jumbo;
+use crate::kernel;
 use crate::placement::Pair;
 use crate::real::PortSpec;
 use measure::procedure::rfc6349::Path;
@@ -202,7 +202,7 @@ fn words(plan: &Plan, options: &Options) -> (&'static str, String, &'static str)
             "from handing the frame to the wire to taking it off (memory: no wire time)",
         ),
         (Device::Linux, _) => {
-            (linux::DEVICE, "2 cores, real time, veth pairs, AF_XDP".to_string(), in_software)
+            (kernel::DEVICE, "2 cores, real time, veth pairs, AF_XDP".to_string(), in_software)
         }
         (Device::External(external), _) => {
             let ports: Vec<String> = external.ports.iter().map(ToString::to_string).collect();
@@ -228,8 +228,11 @@ fn all(
     let mut patience = patience(plan);
     let allowed = patience;
     for &modifier in &plan.modifiers {
-        let script = options.script.clone() + "\n" + &modifier.commands(plan.ends);
-        let script = script + &jumbo::command(plan.longest());
+        let own = match options.script.trim() {
+            "" => plan.script(),
+            _ => options.script.clone(),
+        };
+        let script = own + "\n" + &modifier.commands(plan.ends);
         let n = (plan.ports, jumbo::slots(plan.longest()));
         let (ends, interrupt) = (ends.clone(), options.interrupt.clone());
         let device = &options.device;
@@ -237,11 +240,13 @@ fn all(
             Part { plan, device, modifier, patience, waits, results, progress, path: None, link };
         let done = match (&options.device, options.pair) {
             (Device::BuiltIn, Some(pair)) => {
+                let script = script + &jumbo::command(plan.longest());
                 part.configured(script.clone());
                 Real::new(n, &script, ends, pair, quiet, interrupt)
                     .and_then(|place| part.run(Bench::new(place, plan, modifier, plan.link)))
             }
             (Device::BuiltIn, None) => {
+                let script = script + &jumbo::command(plan.longest());
                 part.configured(script.clone());
                 Simulated::new(n, &script, ends, &plan.simulated, interrupt).and_then(|place| {
                     part.run(Bench::new(place, plan, modifier, plan.simulated.link))
@@ -249,11 +254,10 @@ fn all(
             }
             (_, None) => Err(Stop::Broken("there is no virtual time outside".to_string())),
             (Device::Linux, Some(pair)) => {
-                Wired::kernel(plan, modifier, &options.script, ends, pair, quiet, interrupt)
-                    .and_then(|place| {
-                        part.configured(place.commands.join("\n"));
-                        part.run(Bench::new(place, plan, modifier, plan.link))
-                    })
+                Wired::kernel(plan, &script, ends, pair, quiet, interrupt).and_then(|place| {
+                    part.configured(place.commands.join("\n"));
+                    part.run(Bench::new(place, plan, modifier, plan.link))
+                })
             }
             (Device::External(external), Some(pair)) => {
                 part.configured("set up by its owner".to_string());

@@ -6,9 +6,9 @@
 //! ```
 
 use super::can_have_hosts;
-use lab::bench::commands::ask;
 use lab::iperf3::External;
 use lab::iperf3::external::{Ends, HostInterface};
+use lab::kernel::ask;
 use lab::linux::netlink::{Link, Netlink};
 use port::linux::Namespace;
 use port::linux::interface::{Interface, Offloads};

@@ -44,7 +44,7 @@ mod tests;
 
 pub(super) use end::TCP_HOSTS;
 pub use end::{End, Said, moved};
-pub use modifier::{Modifier, Rule};
+pub use modifier::Modifier;
 pub use procedure::{Criterion, Need, Offer, Procedure};
 pub use read::{Allowed, read, read_with};
 pub use replay::Replay;
@@ -58,6 +58,7 @@ pub use value::At;
 
 use measure::FrameSize;
 use std::fmt;
+use std::net::Ipv4Addr;
 use wire::{BitRate, FrameLen};
 
 /// A plan that can be carried out.
@@ -130,6 +131,31 @@ impl Plan {
         let streams = self.streams().iter().map(Spec::longest);
         let replays = self.replays.iter().map(Replay::longest);
         sizes.chain(streams).chain(replays).max().unwrap_or(FrameLen::MAX)
+    }
+
+    /// The configuration of a device as it comes: what the traffic takes, and nothing else.
+    pub fn script(&self) -> String {
+        if let Traffic::Hosts { .. } = self.traffic {
+            let port = |n| format!("add bridge=bridge1 interface=ether{n}\n");
+            let ports: String = (1..=self.ports).map(port).collect();
+            let bridge = "/interface bridge\nadd name=bridge1 protocol-mode=none\n";
+            return format!("{bridge}/interface bridge port\n{ports}");
+        }
+        let mut script = "/ip address\n".to_string();
+        for (n, end) in (1..).zip(self.ends) {
+            let (address, length) = (Ipv4Addr::from(end.device), end.network.len());
+            script += &format!("add address={address}/{length} interface=ether{n}\n");
+        }
+        if let Traffic::Networks { .. } = self.traffic {
+            script += "/ip route\n";
+            // RFC 2544 C.2.2: they are behind the routers.
+            for (end, n) in self.ends.iter().flat_map(|end| (65..=254).map(move |n| (end, n))) {
+                let network = Ipv4Addr::from(end.network.bits() & 0xffff_0000 | n << 8);
+                let router = Ipv4Addr::from(end.router);
+                script += &format!("add dst-address={network}/24 gateway={router}\n");
+            }
+        }
+        script
     }
 
     /// What its frames are, in a line, for results.

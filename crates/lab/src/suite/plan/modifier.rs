@@ -7,8 +7,6 @@
 
 use super::End;
 use crate::net::{FOR_TESTS, contains};
-use std::net::Ipv4Addr;
-use wire::Ipv4Prefix;
 use wire::rip::Version;
 
 /// RFC 2544 §11's modifiers.
@@ -55,27 +53,12 @@ impl Modifier {
         Modifier::ALL.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
     }
 
-    /// What the device is told beyond its configuration.
+    /// What the device is told beyond its configuration: filters of the chain forward, in their order. The
+    /// test's frames are let through by their network, or (of several) by their protocol, UDP.
     pub fn commands(self, ends: [End; 2]) -> String {
-        let rules = self.rules(ends);
-        if rules.is_empty() {
-            return String::new();
-        }
-        let line = |rule: &Rule| match rule {
-            Rule::Deny(source) => format!("add chain=forward src-address={source} action=drop\n"),
-            Rule::Permit(Some(all)) => {
-                format!("add chain=forward src-address={all} dst-address={all} action=accept\n")
-            }
-            Rule::Permit(None) => "add chain=forward protocol=udp action=accept\n".to_string(),
-        };
-        "/ip firewall filter\n".to_string() + &rules.iter().map(line).collect::<String>()
-    }
-
-    /// The filters of the chain forward, in their order.
-    pub fn rules(self, ends: [End; 2]) -> Vec<Rule> {
         let (denied, at) = match self {
             Modifier::None | Modifier::Broadcasts | Modifier::Queries | Modifier::Updates(_) => {
-                return vec![];
+                return String::new();
             }
             Modifier::OneFilter => (0, 0),
             Modifier::FiltersLast => (24, 24),
@@ -83,20 +66,14 @@ impl Modifier {
         };
         // Both directions, as one rule.
         let all = FOR_TESTS;
-        let permit = ends.iter().all(|end| contains(all, end.network)).then_some(all);
-        let rule = |n: u32| match n == at {
-            true => Rule::Permit(permit),
-            false => Rule::Deny(Ipv4Addr::new(203, 0, 113, n as u8 + 1)),
+        let permit = match ends.iter().all(|end| contains(all, end.network)) {
+            true => format!("src-address={all} dst-address={all} action=accept"),
+            false => "protocol=udp action=accept".to_string(),
         };
-        (0..=denied).map(rule).collect()
+        let rule = |n: u32| match n == at {
+            true => format!("add chain=forward {permit}\n"),
+            false => format!("add chain=forward src-address=203.0.113.{} action=drop\n", n + 1),
+        };
+        "/ip firewall filter\n".to_string() + &(0..=denied).map(rule).collect::<String>()
     }
-}
-
-/// A filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// Drops what comes from there.
-    Deny(Ipv4Addr),
-    /// Lets the test's frames through: by their network, or (of several) by their protocol, UDP.
-    Permit(Option<Ipv4Prefix>),
 }

@@ -8,7 +8,7 @@
 //! Never talks to a box by itself: what it understands, its owner knows.
 
 use crate::bench::veth::Rig;
-use crate::suite::linux::Kernel;
+use crate::kernel::Kernel;
 use measure::procedure::Stop;
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -25,8 +25,7 @@ mod clearing;
 
 use super::bench::Testbed;
 use super::drive::Drive;
-use super::linux::{self, Kernel};
-use super::plan::{End, Modifier, Plan};
+use super::plan::{End, Need, Plan};
 use super::real::{LEAD, cannot_pin};
 use super::run::External;
 use super::task::Task;
@@ -34,6 +33,7 @@ use super::tester::Tester;
 use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
 use crate::clock::Clock;
+use crate::kernel::{self, Kernel};
 use crate::machine;
 use crate::placement::{Distance, Pair};
 use crate::real::spec::{Backend, Options};
@@ -119,7 +119,6 @@ impl Wired {
     /// [`Stop::Broken`]: it cannot be set up, or does not know how.
     pub fn kernel(
         plan: &Plan,
-        modifier: Modifier,
         script: &str,
         ends: Vec<End>,
         pair: Pair,
@@ -129,9 +128,17 @@ impl Wired {
         let longest = plan.longest();
         let rig = Rig::for_frames(longest, plan.ports, Some(pair));
         let rig = rig.map_err(|error| broken(&error))?;
-        let mut kernel =
-            Kernel::set_up(&rig, plan, modifier, script).map_err(|error| broken(&error))?;
-        let commands = std::mem::take(&mut kernel.commands);
+        let needs = |need| plan.procedures.iter().any(|procedure| procedure.need() == need);
+        let forgets =
+            [Need::NewConnections, Need::EmptyTable, Need::Forgetting].into_iter().any(needs);
+        let kernel = Kernel::set_up(&rig, script).and_then(|mut kernel| {
+            kernel.keep_connections(&rig, forgets).map(|()| kernel)
+        });
+        let mut kernel = kernel.map_err(|cannot| broken(&cannot))?;
+        let mut commands = std::mem::take(&mut kernel.commands);
+        // Without one the same packets take the longer way.
+        let none = kernel.no_flow_table.iter();
+        commands.extend(none.map(|said| format!("# no flow table for FastTrack in this kernel: {said}")));
         let port = |name: char| -> PortSpec {
             let (interface, namespace, options) = (String::new(), None, Options::default());
             let name = name.to_string();
@@ -261,7 +268,7 @@ impl Testbed for Wired {
 
     fn discards(&self) -> String {
         match &self.device.rig {
-            Some(rig) => linux::dropped(rig),
+            Some(rig) => kernel::dropped(rig),
             None => "nothing that it tells".to_string(),
         }
     }

@@ -8,19 +8,19 @@
 //! Words are split at blanks; there is no shell, so nothing is expanded. What is kept is quoted as a
 //! shell wants it.
 
-use super::BenchError;
+use crate::bench::BenchError;
 use port::linux::Namespace;
 
 /// Runs commands in a namespace, and keeps them.
-pub struct Commands<'a> {
+pub(crate) struct Commands<'a> {
     namespace: &'a Namespace,
     /// Those that were run and worked, in order.
-    pub ran: Vec<String>,
+    pub(crate) ran: Vec<String>,
 }
 
 impl<'a> Commands<'a> {
     /// None run yet.
-    pub fn new(namespace: &'a Namespace) -> Commands<'a> {
+    pub(crate) fn new(namespace: &'a Namespace) -> Commands<'a> {
         Commands { namespace, ran: Vec::new() }
     }
 
@@ -28,26 +28,35 @@ impl<'a> Commands<'a> {
     ///
     /// # Errors
     /// [`BenchError::Command`], with what it printed.
-    pub fn run(&mut self, words: &str) -> Result<(), BenchError> {
+    pub(crate) fn run(&mut self, words: &str) -> Result<(), BenchError> {
         ask(self.namespace, words)?;
         self.ran.push(typed(words));
         Ok(())
     }
 
-    /// Runs one that is not worth keeping as it is, and keeps `said` instead: what a reader would
-    /// type.
+    /// Runs lines of `ip`'s own that are too many to be kept, and keeps `said` instead: what a reader
+    /// would type.
     ///
     /// # Errors
-    /// As of [`run`](Self::run).
-    pub fn run_as(&mut self, words: &str, said: impl Into<String>) -> Result<(), BenchError> {
-        ask(self.namespace, words)?;
-        self.ran.push(said.into());
+    /// [`BenchError::Command`]: they cannot be handed over.
+    pub(crate) fn batch(&mut self, lines: &str, said: &str) -> Result<(), BenchError> {
+        let file = std::env::temp_dir().join(format!("wirespeed-routes-{}", std::process::id()));
+        let failed =
+            |error: std::io::Error| BenchError::Command(said.to_string(), error.to_string());
+        std::fs::write(&file, lines).map_err(failed)?;
+        // A list from elsewhere may have what the kernel refuses (multicast, say): the others are in.
+        let added = ask(self.namespace, &format!("ip -force -batch {}", file.display()));
+        let _ = std::fs::remove_file(&file);
+        self.ran.push(match added {
+            Err(BenchError::Command(_, refused)) => format!("{said}, but for some ({refused})"),
+            _ => said.to_string(),
+        });
         Ok(())
     }
 }
 
 /// A command as it is typed into a shell.
-pub(super) fn typed(words: &str) -> String {
+pub(crate) fn typed(words: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     let word = |word: &str| match word.chars().all(plain) {
         true => word.to_string(),
@@ -66,7 +75,7 @@ pub fn ask(namespace: &Namespace, words: &str) -> Result<String, BenchError> {
 }
 
 /// Whether there is this program to be run, as far as one can tell without running it.
-pub(super) fn is_there(program: &str) -> bool {
+pub(crate) fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
