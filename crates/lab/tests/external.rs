@@ -6,12 +6,12 @@
 
 mod rig;
 
-use lab::kernel::ask;
 use lab::bench::external::{DEVICE, External, PATCH};
 use lab::bench::patch::Patch;
 use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};
 use lab::bench::{self, BenchError, Kept, Kind, Plan};
 use lab::configuration::{ALL, Configuration};
+use lab::kernel::ask;
 use lab::net::Net;
 use lab::placement;
 use lab::real::PortSpec;
@@ -88,7 +88,7 @@ fn a_kernel_between_two_interfaces() {
             let expected = format!("{} is at {}", gateway, device_mac(i));
             assert!(setup.witness.contains(&expected), "{expected}: {setup:?}");
         }
-        let alone = "through a veth of this machine, from one end to the other";
+        let alone = "through two veths of this machine and nothing between";
         assert!(setup.witness.iter().any(|line| line.contains(alone)), "{setup:?}");
         assert!(row.medium.wire.contains(&format!("a={}:t0@", backends[0])), "{row:?}");
         // It knows our hosts, by ARP alone.

@@ -8,8 +8,8 @@
 //! It is set up by its owner, for the row he names: nothing is known of it but what comes back. Our
 //! hosts ask for its addresses, and answer when it asks for theirs, during trials, too.
 //!
-//! What the tester can do by itself is not seen with a device in the way: it is measured through a
-//! veth of this machine, by the same backends, and the result says so. A cable from one interface
+//! What the tester can do by itself is not seen with a device in the way: it is measured through two
+//! veths of this machine, by the same backends, and the result says so. A cable from one interface
 //! to the other, and [`External::patch`], measures it on the interfaces themselves.
 //!
 //! The interfaces are the tester's while this runs: by AF_XDP, the machine itself gets nothing from
@@ -18,9 +18,10 @@
 
 use super::BenchError;
 use super::Progress;
-use super::cable::Cable;
 use super::device::{Alone, Device, Job, Turn, no_setup};
 use super::ends::Cost;
+use super::patch::Patch;
+use super::veth::Rig;
 use super::wired::{Limits, RealPort};
 use crate::clock::Clock;
 use crate::interfaces::{Lines, speed};
@@ -30,7 +31,7 @@ use crate::net::Net;
 use crate::placement::Pair;
 use crate::real::PortSpec;
 use crate::real::open::{self, Opened};
-use crate::real::spec::{Backend, Options};
+use crate::real::spec::Backend;
 use crate::tester::{Behind, Tester, Unfit};
 use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
@@ -84,17 +85,13 @@ impl Connected {
         Ok(Connected { external, pair: job.plan.pair, ends: None, setup })
     }
 
-    /// What the tester does by itself, by the same backends: through a veth from one to the other.
+    /// What the tester does by itself, by the same backends: through veths with no device between.
     fn alone(&self, job: &Job<'_>, frame: FrameLen) -> Result<Alone, BenchError> {
-        let cable = Cable::new(job.plan.longest())?;
-        let paths = cable.ends().map(|(namespace, end)| (namespace.path(), end));
-        let mut ports = self.external.ports.clone();
-        for (spec, (path, end)) in ports.iter_mut().zip(paths) {
-            spec.interface = end.to_string();
-            spec.namespace = Some(path.display().to_string());
-            // A veth here has one queue, and no way without a copy.
-            spec.options = Options { queues: None, copy: None, ..spec.options };
-        }
+        let rig = Rig::for_frames(job.plan.longest(), 2, self.pair)?;
+        let _patch = Patch::new(&rig)?;
+        let Ok(ports) = <[PortSpec; 2]>::try_from(rig.at(&self.external.ports)) else {
+            unreachable!("two ports")
+        };
         let mut ends = Ends::open(&ports, job.plan.longest(), self.external.net)?;
         ends.prepare(job, frame, Some([tester_mac(1), tester_mac(0)]))?;
         let mut alone = Alone::default();
@@ -114,8 +111,8 @@ impl Connected {
         let how = match self.external.patch {
             true => "the tester alone: these interfaces, a cable between them",
             false => {
-                "set up by its owner; the tester alone was measured through a veth of this \
-                 machine, from one end to the other, not on these interfaces"
+                "set up by its owner; the tester alone was measured through two veths of this \
+                 machine and nothing between, not on these interfaces"
             }
         };
         witness.push(how.to_string());

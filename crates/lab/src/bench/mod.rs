@@ -34,8 +34,6 @@ pub mod ours;
 pub mod testpmd;
 // No device: what goes in comes out, for the tester's own limit.
 pub mod patch;
-// A cable from the tester to itself.
-mod cable;
 // Pings between two hosts' own network stacks.
 pub mod ping;
 // Whatever is connected to two interfaces.

@@ -24,6 +24,8 @@ use crate::jumbo;
 use crate::kernel::{ask, typed};
 use crate::machine;
 use crate::placement::Pair;
+use crate::real::PortSpec;
+use crate::real::spec::Options;
 use crate::traffic::tester_mac;
 use crate::two_cores::NICE;
 use port::linux::interface::{Offloads, set_offloads};
@@ -37,7 +39,7 @@ use wire::{FrameLen, MacAddr};
 /// The device's first two ends, in its namespace.
 pub const DEVICE_ENDS: [&str; 2] = ["d0", "d1"];
 /// The tester's first two ends, each in a namespace of its own.
-pub const TESTER_ENDS: [&str; 2] = ["t0", "t1"];
+const TESTER_ENDS: [&str; 2] = ["t0", "t1"];
 
 /// All ends there can be: the device's, and the tester's.
 const ENDS: [[&str; 16]; 2] = [
@@ -247,6 +249,17 @@ impl Rig {
         self.testers.iter().zip(ENDS[1])
     }
 
+    /// These ports at the tester's ends. (A veth here has one queue, and no way without a copy.)
+    pub fn at(&self, specs: &[PortSpec]) -> Vec<PortSpec> {
+        let at = |(spec, (namespace, end)): (&PortSpec, (&Namespace, &str))| PortSpec {
+            interface: end.to_string(),
+            namespace: Some(namespace.path().display().to_string()),
+            options: Options { queues: None, copy: None, ..spec.options },
+            ..spec.clone()
+        };
+        specs.iter().zip(self.outer()).map(at).collect()
+    }
+
     fn place_of_device(&self) -> Place<'_> {
         Place { namespace: &self.device, name: "device".to_string() }
     }
@@ -335,7 +348,7 @@ pub fn device_mac(port: usize) -> MacAddr {
 
 /// Switches the offloads of an end: super-frames and checksums left undone are no frames, and with
 /// GRO it takes what is redirected to it.
-pub(super) fn switch_offloads(namespace: &Namespace, end: &str) -> Result<(), BenchError> {
+fn switch_offloads(namespace: &Namespace, end: &str) -> Result<(), BenchError> {
     let enter = |error| Unavailable::because("enter a namespace", error);
     namespace.run(|| set_offloads(end, GRO_ALONE)).map_err(enter)??;
     Ok(())
@@ -388,6 +401,8 @@ fn threads_of(end: &str) -> Vec<u32> {
 /// What the kernel has counted of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
+    /// Bytes in, without FCS.
+    pub rx_bytes: u64,
     /// Frames in.
     pub rx: u64,
     /// Of these, those there was no room for.
@@ -400,7 +415,7 @@ pub struct Counters {
 
 impl Counters {
     /// Of the text of `/proc/net/dev`.
-    fn of(text: &str, interface: &str) -> Counters {
+    pub(crate) fn of(text: &str, interface: &str) -> Counters {
         let line = text.lines().find_map(|line| {
             let (name, numbers) = line.split_once(':')?;
             (name.trim() == interface).then_some(numbers)
@@ -408,7 +423,7 @@ impl Counters {
         let numbers: Vec<u64> =
             line.unwrap_or("").split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let at = |i: usize| numbers.get(i).copied().unwrap_or(0);
-        Counters { rx: at(1), rx_dropped: at(3), tx: at(9), tx_dropped: at(11) }
+        Counters { rx_bytes: at(0), rx: at(1), rx_dropped: at(3), tx: at(9), tx_dropped: at(11) }
     }
 }
 
@@ -421,7 +436,7 @@ mod tests {
         let text = "Inter-|   Receive                |  Transmit\n \
                     face |bytes packets errs drop …\n    lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n  \
                     d0: 6000 100 0 3 0 0 0 0 1200 20 0 7 0 0 0 0\n";
-        let expected = Counters { rx: 100, rx_dropped: 3, tx: 20, tx_dropped: 7 };
+        let expected = Counters { rx_bytes: 6000, rx: 100, rx_dropped: 3, tx: 20, tx_dropped: 7 };
         assert_eq!(Counters::of(text, "d0"), expected);
         assert_eq!(Counters::of(text, "d1"), Counters::default());
     }

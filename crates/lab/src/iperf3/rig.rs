@@ -15,6 +15,7 @@ use super::external::{self, HostPort};
 use super::maker::Maker;
 use super::plan::{Backend, Device, Plan};
 use super::processors::Processors;
+use crate::bench::veth::Counters;
 use crate::real::{Running, StartError};
 use measure::iperf3::{Arrived, Setup};
 use port::linux::{Namespace, Unavailable};
@@ -185,31 +186,10 @@ impl Rig {
     /// What the second host's interface has counted, if it counts packets one by one.
     pub fn arrived(&self) -> Option<Arrived> {
         let read = || fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-        let read = || arrived(&self.hosts[1].run(read).unwrap_or_default(), ENDS[1]);
+        let read = || {
+            let counted = Counters::of(&self.hosts[1].run(read).unwrap_or_default(), ENDS[1]);
+            Arrived { frames: counted.rx, bytes: counted.rx_bytes }
+        };
         self.counts.then(read)
-    }
-}
-
-/// What has come to an interface, by the text of `/proc/net/dev`.
-fn arrived(text: &str, interface: &str) -> Arrived {
-    let line = text.lines().find_map(|line| {
-        let (name, numbers) = line.split_once(':')?;
-        (name.trim() == interface).then_some(numbers)
-    });
-    let mut numbers = line.unwrap_or("").split_whitespace().map(|word| word.parse().unwrap_or(0));
-    let bytes = numbers.next().unwrap_or(0);
-    Arrived { frames: numbers.next().unwrap_or(0), bytes }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_are_read_by_their_place() {
-        let text =
-            " face |bytes packets errs\n    lo: 1 2 0 0 0 0 0 0 1 2 0 0\n  t1: 6000 100 0 3\n";
-        assert_eq!(arrived(text, "t1"), Arrived { frames: 100, bytes: 6000 });
-        assert_eq!(arrived(text, "t0"), Arrived { frames: 0, bytes: 0 });
     }
 }

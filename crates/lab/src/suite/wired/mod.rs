@@ -46,7 +46,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use test_ports::{TestPorts, at};
+use test_ports::TestPorts;
 use wire::{FrameLen, Moment};
 
 /// What an external device is called in results.
@@ -131,21 +131,22 @@ impl Wired {
         let needs = |need| plan.procedures.iter().any(|procedure| procedure.need() == need);
         let forgets =
             [Need::NewConnections, Need::EmptyTable, Need::Forgetting].into_iter().any(needs);
-        let kernel = Kernel::set_up(&rig, script).and_then(|mut kernel| {
-            kernel.keep_connections(&rig, forgets).map(|()| kernel)
-        });
+        let kernel = Kernel::set_up(&rig, script)
+            .and_then(|mut kernel| kernel.keep_connections(&rig, forgets).map(|()| kernel));
         let mut kernel = kernel.map_err(|cannot| broken(&cannot))?;
         let mut commands = std::mem::take(&mut kernel.commands);
         // Without one the same packets take the longer way.
         let none = kernel.no_flow_table.iter();
-        commands.extend(none.map(|said| format!("# no flow table for FastTrack in this kernel: {said}")));
+        commands.extend(
+            none.map(|said| format!("# no flow table for FastTrack in this kernel: {said}")),
+        );
         let port = |name: char| -> PortSpec {
             let (interface, namespace, options) = (String::new(), None, Options::default());
             let name = name.to_string();
             PortSpec { name, backend: Backend::Xdp, interface, namespace, options }
         };
         let specs: Vec<PortSpec> = ('a'..='p').take(plan.ports).map(port).collect();
-        let specs = at(&rig, &specs);
+        let specs = rig.at(&specs);
         let device = TestPorts::open(&specs, longest, &ends, Some(rig), None)?;
         let (clock, alone, bypassed) = (Clock::start(), None, false);
         let clearing = Clearing::Kernel(kernel);
@@ -226,7 +227,7 @@ impl Testbed for Wired {
             let rig = Rig::for_frames(self.longest, ports, Some(self.pair));
             let rig = rig.map_err(|error| broken(&error))?;
             let patch = Patch::new(&rig).map_err(|error| broken(&error))?;
-            let specs = at(&rig, &self.specs);
+            let specs = rig.at(&self.specs);
             self.alone =
                 Some(TestPorts::open(&specs, self.longest, &self.ends, Some(rig), Some(patch))?);
         }

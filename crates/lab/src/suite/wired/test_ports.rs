@@ -9,7 +9,6 @@ use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
 use crate::interfaces::Lines;
 use crate::real::open::Opened;
-use crate::real::spec::Options;
 use crate::real::{Line, PortSpec};
 use crate::suite::plan::End;
 use crate::suite::tester::Tester;
@@ -38,15 +37,4 @@ impl TestPorts {
         let tester = Tester::new(lines, &slab, ends.to_vec());
         Ok(TestPorts { tester, opened, _patch: patch, rig })
     }
-}
-
-/// The same ports at a rig's ends. (A veth there has one queue, and no way without a copy.)
-pub(super) fn at(rig: &Rig, specs: &[PortSpec]) -> Vec<PortSpec> {
-    let at = |(spec, (namespace, end)): (&PortSpec, (&port::linux::Namespace, &str))| PortSpec {
-        interface: end.to_string(),
-        namespace: Some(namespace.path().display().to_string()),
-        options: Options { queues: None, copy: None, ..spec.options },
-        ..spec.clone()
-    };
-    specs.iter().zip(rig.outer()).map(at).collect()
 }
