@@ -12,19 +12,8 @@ use super::table::{Row, Table, peek};
 use super::{Kind, Note};
 
 /// Columns that are numbers wherever a check knows them.
-const NUMBERS: [&str; 11] = [
-    "size_bytes",
-    "kpps",
-    "pps",
-    "mpps",
-    "tx_packet",
-    "rx_packet",
-    "lost_packet",
-    "packet_l3",
-    "l3_mbps",
-    "tx_pps",
-    "rx_pps",
-];
+const NUMBERS: &str =
+    "size_bytes kpps pps mpps tx_packet rx_packet lost_packet packet_l3 l3_mbps tx_pps rx_pps";
 
 /// How a cell says that there is nothing.
 const NOTHING: [&str; 11] = ["", "-", "--", "–", "—", "n/a", "na", "none", "n.a.", "*", "?"];
@@ -34,7 +23,7 @@ const SUMMARIES: [&str; 8] = ["average", "avg", "mean", "median", "total", "sum"
 
 /// Tells the cells of a table that has one of the checks' shapes.
 pub(super) fn check(table: &Table, note: &mut Note) {
-    let named = NUMBERS.iter().filter_map(|name| table.position(name));
+    let named = NUMBERS.split(' ').filter_map(|name| table.position(name));
     let mut columns: Vec<usize> = named.chain(table.bits().iter().map(|(at, _)| *at)).collect();
     columns.sort_unstable();
     columns.dedup();

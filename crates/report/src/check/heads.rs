@@ -43,60 +43,13 @@ pub(super) enum Unit {
 }
 
 /// Words that leave a rate what it is.
-const FILLERS: &[&str] = &[
-    "aggregate",
-    "avg",
-    "average",
-    "bandwidth",
-    "data",
-    "eth",
-    "ethernet",
-    "forwarding",
-    "in",
-    "max",
-    "maximum",
-    "mean",
-    "measured",
-    "median",
-    "packet",
-    "frame",
-    "packets",
-    "frames",
-    "performance",
-    "rate",
-    "result",
-    "routing",
-    "speed",
-    "switching",
-    "throughput",
-    "total",
-];
+const FILLERS: &str = "aggregate avg average bandwidth data eth ethernet forwarding in max maximum mean \
+    measured median packet frame packets frames performance rate result routing speed \
+    switching throughput total";
 
 /// Words that a size of frames may have.
-const OF_SIZES: &[&str] = &[
-    "b",
-    "byte",
-    "bytes",
-    "crc",
-    "eth",
-    "ethernet",
-    "fcs",
-    "frame",
-    "incl",
-    "including",
-    "l2",
-    "layer",
-    "2",
-    "len",
-    "length",
-    "octet",
-    "octets",
-    "packet",
-    "pkt",
-    "size",
-    "test",
-    "with",
-];
+const OF_SIZES: &str = "b byte bytes crc eth ethernet fcs frame incl including l2 layer 2 len length octet \
+    octets packet pkt size test with";
 
 /// What a head means; `None` if one of its words is not known here.
 pub(super) fn meaning(head: &str) -> Option<Meaning> {
@@ -111,9 +64,8 @@ pub(super) fn meaning(head: &str) -> Option<Meaning> {
             (unit, at) = (Some(found), at + n);
         } else if let (Some((found, n)), true) = (layer_of(rest), layer.is_none()) {
             (layer, at) = (Some(found), at + n);
-        } else if FILLERS.contains(&rest[0].small.as_str()) {
-            is_rate |= ["throughput", "rate", "bandwidth", "speed", "performance"]
-                .contains(&rest[0].small.as_str());
+        } else if is_one_of(FILLERS, &rest[0]) {
+            is_rate |= is_one_of("throughput rate bandwidth speed performance", &rest[0]);
             at += 1;
         } else {
             return None;
@@ -165,14 +117,17 @@ fn words(text: &str) -> Vec<Word> {
     parts.map(|word| Word { bytes: bytes(&rate(word)), small: word.to_ascii_lowercase() }).collect()
 }
 
+/// Whether it is among words parted by blanks.
+fn is_one_of(words: &str, word: &Word) -> bool {
+    words.split(' ').any(|one| one == word.small)
+}
+
 fn is_size(words: &[Word]) -> bool {
-    let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.small.as_str()));
+    let has = |names: &str| words.iter().any(|word| is_one_of(names, word));
     // A mix of packets has these two (`packet_len`, `count`), and a price list may have the other.
     let is_other = words.len() == 2 && words[0].small == "packet" && words[1].small == "len";
-    let is_named = has(&["size"])
-        || has(&["frame", "packet", "pkt"])
-            && has(&["length", "len", "byte", "bytes", "octets", "b"]);
-    let all = || words.iter().all(|word| OF_SIZES.contains(&word.small.as_str()));
+    let is_named = has("size") || has("frame packet pkt") && has("length len byte bytes octets b");
+    let all = || words.iter().all(|word| is_one_of(OF_SIZES, word));
     is_named && !is_other && all()
 }
 
@@ -204,24 +159,15 @@ fn unit_of(words: &[Word]) -> Option<(Unit, usize)> {
     for (long, short) in [("kilo", "k"), ("mega", "m"), ("giga", "g"), ("tera", "t")] {
         name = name.strip_prefix(long).map_or(name.clone(), |rest| short.to_string() + rest);
     }
-    const STEMS: [(&str, bool); 9] = [
-        ("pps", true),
-        ("fps", true),
-        ("packets", true),
-        ("packet", true),
-        ("frames", true),
-        ("frame", true),
-        ("pkts", true),
-        ("pkt", true),
-        ("bps", false),
-    ];
-    const OF_BITS: [(&str, bool); 4] =
-        [("bits", false), ("bit", false), ("bs", false), ("b", false)];
-    let stems = || STEMS.iter().chain(&OF_BITS);
-    let (stem, is_packets) = stems().find(|(stem, _)| {
+    // The longer ones first: what a stem leaves of a name is its prefix.
+    let (of_packets, of_bits) =
+        ("pps fps packets packet frames frame pkts pkt", "bps bits bit bs b");
+    let is_of = |stem: &&str| {
         let prefix = name.strip_suffix(stem);
         prefix.is_some_and(|prefix| ["", "k", "m", "g", "t"].contains(&prefix))
-    })?;
+    };
+    let stem = of_packets.split(' ').chain(of_bits.split(' ')).find(is_of)?;
+    let is_packets = of_packets.split(' ').any(|one| one == stem);
     let prefix = name.strip_suffix(stem)?;
     let scale = match prefix {
         "" => 1.0,
@@ -233,11 +179,11 @@ fn unit_of(words: &[Word]) -> Option<(Unit, usize)> {
     };
     // `packets` are none a second; `Mbit` are, in a table of rates.
     let is_rate = stem.ends_with("ps");
-    let needs_time = *is_packets && !is_rate || stem.len() <= 2;
+    let needs_time = is_packets && !is_rate || stem.len() <= 2;
     if needs_time && seconds == 0 || seconds > 0 && is_rate {
         return None;
     }
-    let unit = match (*is_packets, first.bytes) {
+    let unit = match (is_packets, first.bytes) {
         (true, _) => Unit::Packets(scale / 1e3),
         (false, bytes) => Unit::Bits(scale / 1e6 * if bytes { 8.0 } else { 1.0 }, bytes),
     };

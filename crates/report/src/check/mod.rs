@@ -1,7 +1,7 @@
 //! Plausibility of results: ours, iperf3's, a vendor's table.
 //!
 //! ```text
-//! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► the types' own faults, doubts
+//! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► the types' own faults
 //!       │        └─ iperf3 --json ────────────────────────────► iperf3
 //!       └─ CSV, by the names of its columns:
 //!            frame size, frames a second, bits a second ──────► rates, throughput
@@ -44,9 +44,6 @@ mod layers;
 
 // Files of `iperf3 --json`.
 mod iperf3;
-
-// Files of `wirespeed bench --json`.
-mod bench;
 
 use crate::file::File;
 use std::fmt;
@@ -283,10 +280,9 @@ fn json_file(
     for fault in file.faults() {
         note(None, Kind::Impossible, fault);
     }
-    let invalid = file.invalid().into_iter().map(|text| format!("invalid: {text}"));
-    let doubts = if let File::Bench(results) = &file { bench::doubts(results) } else { vec![] };
-    let doubts = invalid.chain(doubts);
-    doubts.for_each(|doubt| note(None, Kind::Doubtful, doubt));
+    for invalid in file.invalid() {
+        note(None, Kind::Doubtful, format!("invalid: {invalid}"));
+    }
     Ok(())
 }
 

@@ -38,62 +38,25 @@ pub(super) struct Row {
 }
 
 /// What checks call a column, and what others call it.
-const ALIASES: [(&str, &[&str]); 10] = [
-    ("config", &["configuration"]),
-    ("device", &["router", "system"]),
-    ("tx_packet", &["tx_packets", "tx_frames", "sent", "sent_packets", "sent_frames", "tx_pkts"]),
-    (
-        "rx_packet",
-        &["rx_packets", "rx_frames", "received", "received_packets", "received_frames", "rx_pkts"],
-    ),
-    ("lost_packet", &["lost_packets", "lost_frames", "lost", "packets_lost", "frames_lost"]),
+const ALIASES: [(&str, &str); 10] = [
+    ("config", "configuration"),
+    ("device", "router system"),
+    ("tx_packet", "tx_packets tx_frames sent sent_packets sent_frames tx_pkts"),
+    ("rx_packet", "rx_packets rx_frames received received_packets received_frames rx_pkts"),
+    ("lost_packet", "lost_packets lost_frames lost packets_lost frames_lost"),
     (
         "duplicate_packet",
-        &[
-            "duplicate_packets",
-            "duplicate_frames",
-            "duplicated_packets",
-            "duplicated_frames",
-            "duplicates",
-            "duplicate",
-            "dup_packets",
-            "dup_frames",
-            "dup",
-        ],
+        "duplicate_packets duplicate_frames duplicated_packets duplicated_frames duplicates duplicate dup_packets dup_frames dup",
     ),
-    ("tx_pps", &["tx_fps", "offered_fps", "offered_pps", "sent_fps", "sent_pps"]),
-    ("rx_pps", &["rx_fps", "received_fps", "received_pps"]),
-    ("packet_l3", &["ip_packet", "ip_packet_size", "ip_size", "packet_size_ip"]),
-    ("link", &["wire", "port_speed", "link_speed"]),
+    ("tx_pps", "tx_fps offered_fps offered_pps sent_fps sent_pps"),
+    ("rx_pps", "rx_fps received_fps received_pps"),
+    ("packet_l3", "ip_packet ip_packet_size ip_size packet_size_ip"),
+    ("link", "wire port_speed link_speed"),
 ];
 
 /// Cells of a line under the heads that has their units.
-const UNITS: [&str; 24] = [
-    "",
-    "-",
-    "%",
-    "b",
-    "byte",
-    "bytes",
-    "octets",
-    "1/s",
-    "fps",
-    "frames/s",
-    "pps",
-    "packets/s",
-    "kpps",
-    "mpps",
-    "bit/s",
-    "kbit/s",
-    "mbit/s",
-    "gbit/s",
-    "mbps",
-    "gbps",
-    "ns",
-    "us",
-    "µs",
-    "ms",
-];
+const UNITS: &str = "- % b byte bytes octets 1/s fps frames/s pps packets/s kpps mpps bit/s kbit/s mbit/s \
+    gbit/s mbps gbps ns us µs ms";
 
 impl Table {
     /// Reads it.
@@ -122,7 +85,10 @@ impl Table {
             let line = record.position().map_or(0, |position| lines.at(position.byte()));
             rows.push(Row { line, cells: record.iter().map(str::to_string).collect() });
         }
-        let is_unit = |cell: &String| UNITS.contains(&cell.to_lowercase().as_str());
+        let is_unit = |cell: &String| {
+            let cell = cell.to_lowercase();
+            cell.is_empty() || UNITS.split(' ').any(|unit| unit == cell)
+        };
         if rows.first().is_some_and(|row: &Row| row.cells.iter().all(is_unit)) {
             rows.remove(0);
         }
@@ -141,7 +107,8 @@ impl Table {
         self.names = self.written.iter().map(|name| plain(name)).collect();
         for (canonical, others) in ALIASES {
             if !self.has(canonical)
-                && let Some(at) = self.names.iter().position(|name| others.contains(&name.as_str()))
+                && let Some(at) =
+                    self.names.iter().position(|name| others.split(' ').any(|other| other == name))
             {
                 self.names[at] = canonical.to_string();
             }

@@ -371,8 +371,6 @@ fn columns_no_check_looks_at() {
 }
 
 mod vendors;
-// Doubtful rows of a performance table.
-mod doubts;
 // The errors of the source documents' tables.
 mod sources;
 // One figure of a sound file of ours, altered.
