@@ -43,75 +43,33 @@ impl Lines {
     }
 }
 
-impl Formatter for Lines {
-    fn begin_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        self.depth += 1;
-        match self.one() {
-            Some(mut one) => one.begin_array(to),
-            None => self.pretty.begin_array(to),
+/// Each of these as it is done at this depth: on a line of its own, or on one with the others.
+macro_rules! by_depth {
+    ($($name:ident($($flag:ident)?) $before:literal $after:literal;)*) => {
+        impl Formatter for Lines {
+            $(fn $name<W: ?Sized + Write>(&mut self, to: &mut W $(, $flag: bool)?) -> io::Result<()> {
+                self.depth += $before;
+                let done = match self.one() {
+                    Some(mut one) => one.$name(to $(, $flag)?),
+                    None => self.pretty.$name(to $(, $flag)?),
+                };
+                self.depth -= $after;
+                done
+            })*
         }
-    }
+    };
+}
 
-    fn end_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        let ended = match self.one() {
-            Some(mut one) => one.end_array(to),
-            None => self.pretty.end_array(to),
-        };
-        self.depth -= 1;
-        ended
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
-        match self.one() {
-            Some(mut one) => one.begin_array_value(to, first),
-            None => self.pretty.begin_array_value(to, first),
-        }
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        match self.one() {
-            Some(mut one) => one.end_array_value(to),
-            None => self.pretty.end_array_value(to),
-        }
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        self.depth += 1;
-        match self.one() {
-            Some(mut one) => one.begin_object(to),
-            None => self.pretty.begin_object(to),
-        }
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        let ended = match self.one() {
-            Some(mut one) => one.end_object(to),
-            None => self.pretty.end_object(to),
-        };
-        self.depth -= 1;
-        ended
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
-        match self.one() {
-            Some(mut one) => one.begin_object_key(to, first),
-            None => self.pretty.begin_object_key(to, first),
-        }
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        match self.one() {
-            Some(mut one) => one.begin_object_value(to),
-            None => self.pretty.begin_object_value(to),
-        }
-    }
-
-    fn end_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        match self.one() {
-            Some(mut one) => one.end_object_value(to),
-            None => self.pretty.end_object_value(to),
-        }
-    }
+by_depth! {
+    begin_array() 1 0;
+    end_array() 0 1;
+    begin_array_value(first) 0 0;
+    end_array_value() 0 0;
+    begin_object() 1 0;
+    end_object() 0 1;
+    begin_object_key(first) 0 0;
+    begin_object_value() 0 0;
+    end_object_value() 0 0;
 }
 
 #[cfg(test)]
