@@ -13,17 +13,15 @@
 //! Never opens a file; never hides a row that cannot be, or is invalid: it is marked, and the reason
 //! stands above.
 
-// One device against another.
-pub(crate) mod compared;
-
+use crate::beside::{self, Beside};
 use crate::document::{Cell, Document, Table};
 use crate::html::{self, environment};
 use crate::number::thousands;
 use crate::suite::whole;
-use measure::Limit;
 use measure::iperf3::{
     Direction, HostPath, HostTransfer, Latency, Protocol, Results, Row, Tool, mixed,
 };
+use measure::{Comparison, Limit};
 
 /// All of it.
 pub fn document(results: &Results) -> Document {
@@ -31,7 +29,7 @@ pub fn document(results: &Results) -> Document {
     notices(&mut document, results);
     let at = &results.environment;
     document.terminal_only(format!("{}, {}", at.cpu, at.kernel));
-    compared::section(&mut document, results);
+    compared(&mut document, results);
     for (protocol, direction) in groups(results) {
         let alike =
             |row: &&Row| (row.setting.protocol, row.setting.direction) == (protocol, direction);
@@ -67,6 +65,72 @@ fn notices(document: &mut Document, results: &Results) {
     }
     results.invalid().into_iter().for_each(|invalid| document.notice("Invalid", invalid));
     results.faults().into_iter().for_each(|fault| document.notice("Impossible", fault));
+}
+
+/// Devices that are compared where others were measured, too, as results call them.
+const COMPARED: [&str; 2] = ["linux kernel", "wirespeed router"];
+
+/// What was measured through two devices, our router beside the kernel or the two that there are; turns
+/// in which one of both is invalid are left out.
+fn compared(document: &mut Document, results: &Results) {
+    let Some(pair) = pair(results) else { return };
+    let lines = turns(results, pair);
+    let turns = lines.iter().map(|line| line.comparison.base_pps.len()).max();
+    let turns = match turns {
+        None => return,
+        Some(1) => "one turn of each".to_string(),
+        Some(n) => format!("medians of {n} turns"),
+    };
+    let [base, device] = pair;
+    document.heading(format!("{device} beside {base}: {turns}"));
+    document.table(beside::table((1, &["what"]), pair, &lines));
+}
+
+/// Which two devices are compared.
+fn pair(results: &Results) -> Option<[&str; 2]> {
+    let mut devices: Vec<&str> = Vec::new();
+    let rows = results.rows.iter().map(|row| row.setting.device.as_str());
+    for device in rows.chain(results.latencies.iter().map(|of| of.device.as_str())) {
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    if COMPARED.iter().all(|device| devices.contains(device)) {
+        return Some(COMPARED);
+    }
+    devices.try_into().ok()
+}
+
+/// All that was measured through these two, in the order of its first appearance.
+fn turns(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
+    let rows = results.rows.iter().map(|row| {
+        let of = &row.setting;
+        let what = format!("{}, {}, {} byte, Mbps(L3)", of.protocol, of.direction, of.packet);
+        (what, false, of.device.as_str(), row.validity.is_valid().then_some(row.l3_mbps))
+    });
+    let times = results.latencies.iter().map(|of| {
+        let us = of.validity.is_valid().then_some(of.median_ns as f64 / 1e3);
+        (format!("{}, median, µs", of.tool), true, of.device.as_str(), us)
+    });
+    let all: Vec<_> = rows.chain(times).collect();
+    let mut told: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for (what, is_time, ..) in &all {
+        if told.contains(&what.as_str()) {
+            continue;
+        }
+        told.push(what);
+        let [base, device] = devices.map(|device| {
+            let of = all.iter().filter(move |(w, _, of, _)| w == what && *of == device);
+            of.map(|(.., value)| *value)
+        });
+        let sound: Vec<(f64, f64)> = base.zip(device).filter_map(|(a, b)| a.zip(b)).collect();
+        if !sound.is_empty() {
+            let (words, comparison) = (vec![what.clone()], Comparison::of(sound));
+            lines.push(Beside { words, marks: [""; 2], comparison, unit: 1.0, is_time: *is_time });
+        }
+    }
+    lines
 }
 
 fn groups(results: &Results) -> Vec<(Protocol, Direction)> {
@@ -359,6 +423,66 @@ mod tests {
         assert!(text.contains("% above the wire's 1"), "{text}");
         results.rows[0].kpps = f64::NAN;
         assert!(write(&results).unwrap_err().contains("is not a number"));
+    }
+
+    fn latency(&(device, tool, median_ns): &(&str, Tool, u64)) -> Latency {
+        Latency {
+            device: device.to_string(),
+            tool,
+            command: String::new(),
+            sent: 10_000,
+            received: 9_998,
+            min_ns: 1,
+            median_ns,
+            mean_ns: median_ns,
+            p99_ns: median_ns,
+            max_ns: 2_000_000,
+            histogram: Vec::new(),
+            took_ns: 0,
+            validity: Default::default(),
+        }
+    }
+
+    #[test]
+    fn turns_have_their_medians() {
+        let [linux, ours] = COMPARED;
+        let mut results = read(STORED).unwrap();
+        results.rows.clear();
+        let mut shown = |latencies: &[(&str, Tool, u64)]| {
+            results.latencies = latencies.iter().map(latency).collect();
+            (pair(&results).map(|pair| pair.map(str::to_string)), document(&results).text())
+        };
+        let (_, text) = shown(&[
+            (linux, Tool::Ping, 5_000),
+            (ours, Tool::Ping, 10_000),
+            (linux, Tool::Ping, 6_000),
+            (ours, Tool::Ping, 12_000),
+            (linux, Tool::Ping, 99_000),
+            (ours, Tool::Ping, 3_000),
+            (ours, Tool::Irtt, 1_000),
+        ]);
+        let line = text.lines().find(|line| line.starts_with("ping, median, µs")).unwrap();
+        let words: Vec<_> = line.split_whitespace().skip(3).collect();
+        assert_eq!(words, ["6.0", "10.0", "2.00", "0.03", "2.00", "unclear"], "{text}");
+        assert!(!text.contains("irtt, median"), "only one has it: {text}");
+        let line = text.lines().find(|line| line.starts_with("linux kernel      ping")).unwrap();
+        let words: Vec<_> = line.split_whitespace().skip(2).collect();
+        assert_eq!(words, ["ping", "10,000", "2", "0.0", "5.0", "5.0", "5.0", "2,000.0"]);
+        // Six turns of more time each are a verdict.
+        let slower = [(linux, Tool::Ping, 5_000), (ours, Tool::Ping, 10_000)].repeat(6);
+        assert!(shown(&slower).1.contains("  slower\n"));
+        for none in [&[][..], &[(linux, Tool::Ping, 1)]] {
+            assert!(!shown(none).1.contains(" beside "));
+        }
+        let (direct, other) = ("node to node", "external");
+        for (measured, expected) in [
+            (&[direct, other][..], Some([direct, other])),
+            (&[direct, linux, ours], Some(COMPARED)),
+            (&[direct, other, linux], None),
+        ] {
+            let all: Vec<_> = measured.iter().map(|of| (*of, Tool::Ping, 1)).collect();
+            assert_eq!(shown(&all).0, expected.map(|pair| pair.map(str::to_string)));
+        }
     }
 
     /// A file may say anything of a path: it is shown, and what cannot be is named.

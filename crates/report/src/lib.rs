@@ -24,6 +24,8 @@ pub mod suite;
 // The iperf3 method.
 pub mod iperf3;
 
+// Devices measured by turns.
+mod beside;
 // Test frames in captures.
 pub mod survey;
 

@@ -1,52 +1,49 @@
 //! Devices beside each other: measured by turns, pinged through, and what they could not do.
 //!
-//! ```text
-//! Mode     Configuration       byte  linux kernel  wirespeed on veth  ratio  least  most  verdict
-//! Routing  25 ip filter rules    64         459.1              512.0   1.12   1.05  1.20  faster
-//! ```
-//!
-//! A ratio without a verdict is printed as such: it may be chance. Rates are marked as in the devices' own
-//! tables: where the tester was the limit, the ratio is its own.
+//! Rates are marked as in the devices' own tables: where the tester was the limit, the ratio is its own.
 
 use super::{Line, mark};
-use crate::document::{Cell, Document, Table};
+use crate::beside::{self, Beside};
+use crate::document::{Document, Table};
 use crate::number::thousands;
-use measure::compare::{SIGNIFICANT, median};
 use measure::result::Compared;
 use measure::{Comparison, Results, Row};
 
 /// A table for each pair of devices that were compared, in their order.
 pub(super) fn comparisons(document: &mut Document, results: &Results) {
-    let mut told: Vec<(&str, &str)> = Vec::new();
+    let mut told: Vec<[&str; 2]> = Vec::new();
+    let of = |compared: &'_ Compared| [compared.base.clone(), compared.device.clone()];
     for compared in &results.comparisons {
-        let pair = (compared.base.as_str(), compared.device.as_str());
+        let pair = [compared.base.as_str(), compared.device.as_str()];
         if told.contains(&pair) {
             continue;
         }
         told.push(pair);
-        let these = results.comparisons.iter();
-        let these: Vec<_> =
-            these.filter(|c| (c.base.as_str(), c.device.as_str()) == pair).collect();
-        let (base, device) = pair;
-        let mut notes = vec![format!(
-            "ratio: the median of the turns' ratios, {device} by {base}; a verdict where equal \
-             devices would seem as different in fewer than {:.0} of 100 runs (sign test)",
-            100.0 * SIGNIFICANT
-        )];
-        if these.iter().any(|compared| limits(results, compared).contains(&"t")) {
-            notes.push(
+        let these: Vec<_> = results.comparisons.iter().filter(|one| of(one) == pair).collect();
+        let [base, device] = pair;
+        document.heading(format!("{device} beside {base}: medians of trials by turns, in kpps"));
+        let lines: Vec<Beside> = these.iter().map(|compared| beside(results, compared)).collect();
+        let mut table = beside::table((2, &["Mode", "Configuration", "byte"]), pair, &lines);
+        if lines.iter().any(|line| line.marks.contains(&"t")) {
+            table.notes.push(
                 "t: the tester was the bottleneck, so that the ratio is the tester's as much as the devices'; \
                  their own times, ns/packet, say more"
                     .to_string(),
             );
         }
-        notes.extend(these.iter().filter_map(|compared| left_out(compared)));
-        document.heading(format!("{device} beside {base}: medians of trials by turns, in kpps"));
-        let heads =
-            ["Mode", "Configuration", "byte", base, device, "ratio", "least", "most", "verdict"];
-        let mut table = Table::new(2, heads);
-        these.iter().for_each(|compared| table.row(line(results, compared)));
-        document.table(Table { notes, ..table });
+        table.notes.extend(these.iter().filter_map(|compared| left_out(compared)));
+        document.table(table);
+    }
+}
+
+fn beside(results: &Results, compared: &Compared) -> Beside {
+    let line = Line::of_compared(compared);
+    Beside {
+        words: vec![line.mode(), line.label(), compared.frame_size.to_string()],
+        marks: limits(results, compared),
+        comparison: compared.comparison.clone(),
+        unit: 1e3,
+        is_time: false,
     }
 }
 
@@ -73,29 +70,6 @@ fn limits(results: &Results, compared: &Compared) -> [&'static str; 2] {
         };
         results.rows.iter().find(is_it).map_or(" ", mark)
     })
-}
-
-fn line(results: &Results, compared: &Compared) -> [Cell; 9] {
-    let comparison = &compared.comparison;
-    let [base_mark, device_mark] = limits(results, compared);
-    let line = Line::of_compared(compared);
-    let rate = |rates: &[f64], mark: &'static str| {
-        let mut rates = rates.to_vec();
-        rates.sort_by(f64::total_cmp);
-        median(&rates).map_or("-".into(), |pps| Cell::from(thousands(pps / 1e3)).marked(mark))
-    };
-    let ratio = |ratio: Option<f64>| Cell::maybe(ratio.map(|ratio| format!("{ratio:.2}")));
-    [
-        line.mode().into(),
-        line.label().into(),
-        compared.frame_size.to_string().into(),
-        rate(&comparison.base_pps, base_mark),
-        rate(&comparison.device_pps, device_mark),
-        ratio(comparison.ratio),
-        ratio(comparison.spread.map(|(least, _)| least)),
-        ratio(comparison.spread.map(|(_, most)| most)),
-        comparison.verdict.to_string().into(),
-    ]
 }
 
 /// How long one packet at a time took through each device.

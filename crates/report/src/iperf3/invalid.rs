@@ -9,8 +9,7 @@ use crate::export::iperf3 as records;
 use crate::json::write;
 use measure::iperf3::{Results, Validity};
 
-const LATENCIES: &str =
-    include_str!("../../../../results/2026-11-22-latency-beside-the-kernel.json");
+const LATENCIES: &str = include_str!("../../../../results/2026-11-22-latency-beside-the-kernel.json");
 const PATHS: &str = include_str!("../../../../results/2026-11-22-rfc6349-hosts-quick.json");
 const WHY: &str = "the machine's host took its processors away for 9s";
 
@@ -80,7 +79,7 @@ fn nothing_is_compared_with_it() {
     let mut results = read(tests::STORED).unwrap();
     let figures = |results: &Results| {
         let [a, b] = ["linux kernel", "wirespeed router"];
-        super::compared::compared(results, [a, b]).len()
+        super::turns(results, [a, b]).len()
     };
     let (all, text) = (figures(&results), document(&results).text());
     assert!(all > 0 && text.contains("simple IMIX"));
