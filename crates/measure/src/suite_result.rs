@@ -16,18 +16,15 @@
 
 // Mixes of lengths.
 mod mix;
-// Streams of their own.
+// Streams of their own, and the ways of trials that have several.
 mod stream;
 // How much latency varies, and how fast frames went.
 mod variation;
-// The ways of trials that have several.
-mod direction;
 // What cannot be of a trial.
 mod fault;
 // Which trial's course is kept.
 mod course;
 
-pub use direction::DirectionRecord;
 pub use mix::{MixRecord, Size};
 pub use stream::StreamRecord;
 pub use variation::{Achieved, Ipdv};
@@ -362,7 +359,7 @@ pub struct TrialRecord {
     /// Of trials of other frames than a plan's own streams, what went from port to port, if that was more
     /// than one way; none in files that were written before this was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub directions: Vec<DirectionRecord>,
+    pub directions: Vec<StreamRecord>,
     /// Frames that were none of ours: the device's own, and everybody else's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub foreign: u64,
@@ -485,7 +482,7 @@ impl TrialRecord {
             time_ns: output.time.map(|time| time.as_nanos() as u64),
             tcp: output.tcp.as_deref().map(TcpRecord::of),
             streams: output.streams.iter().map(|one| StreamRecord::of(one, valid)).collect(),
-            directions: output.directions.iter().map(DirectionRecord::of).collect(),
+            directions: output.directions.iter().map(StreamRecord::of_way).collect(),
             stood_still_ns: output.conditions.stood_still.as_nanos() as u64,
             stolen_ns: output.conditions.stolen.as_nanos() as u64,
             series: output.series.clone(),

@@ -173,7 +173,6 @@ impl TcpRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::super::DirectionRecord;
     use super::*;
     use crate::procedure::{TrialInput, TrialOutput, Tried};
     use crate::trial::{Conditions, Counts, Trial};
@@ -259,23 +258,15 @@ mod tests {
         let sound = record(SOUND);
         assert_eq!((sound.outcome.as_str(), sound.faults()), ("pass", vec![]));
         type Change = fn(&mut TrialRecord);
-        let way = |from, to, sent, lost| DirectionRecord {
+        let way = |from, to, sent, lost| StreamRecord {
             from,
             to,
             intended: sent,
             sent,
             received: sent - lost,
             lost,
-            reordered: 0,
-            duplicate: 0,
-            corrupt: 0,
-            stale: 0,
             elsewhere: lost,
-            latency: None,
-            tagged: None,
-            pdv_ns: None,
-            ipdv: None,
-            time_ns: None,
+            ..StreamRecord::default()
         };
         let both = vec![way(1, 2, 600, 0), way(2, 1, 500, 100)];
         let mut two_ways = sound.clone();

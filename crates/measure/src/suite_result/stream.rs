@@ -1,27 +1,38 @@
-//! A stream of a trial, as the file has it.
+//! Frames from one port to another in a trial, as the file has them: a stream of a plan's own, or one way
+//! of whatever else was sent.
 
 use super::{Achieved, Ipdv, is_zero};
+use crate::Tally;
 use crate::latency_histogram::LatencyHistogram;
+use crate::procedure::Direction;
 use crate::procedure::streams::StreamOutput;
 use crate::result::Latency;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
-/// What a stream sent, and what came of it. `received + lost = sent`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What went from a port to another, and what came of it. Of a trial that is valid,
+/// `received + lost = sent`. What nothing is said of is empty: files that were written before it was kept
+/// do not have it, and what is one way of a trial has no name, no headers and no load of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamRecord {
-    /// Its name.
+    /// Its name; none of one way of a trial.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The port it goes from, from 1.
     pub from: u32,
     /// The port where it is expected.
     pub to: u32,
     /// Its headers.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stack: String,
     /// Its lengths: L2 bytes with FCS, a range of them, or a mix with its genome.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sizes: String,
     /// How fast, in which shape, how long.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub load: String,
     /// Where its random choices start from.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub seed: u64,
     /// Frames that were to be sent.
     pub intended: u64,
@@ -36,6 +47,7 @@ pub struct StreamRecord {
     /// Sent and not received.
     pub lost: u64,
     /// Their bytes: L2 with FCS.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes: u64,
     /// Of the received, overtaken (RFC 4737 §3).
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -55,6 +67,9 @@ pub struct StreamRecord {
     /// Frames whose lengths or checksums, where IP or what is on it has them, are wrong.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bad_checksum: u64,
+    /// Of one way of a trial, damaged frames, those in another length among them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub corrupt: u64,
     /// Frames so late that they cannot be told from copies.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stale: u64,
@@ -67,6 +82,9 @@ pub struct StreamRecord {
     /// Latencies of all received; of a replay, of those that could be told from frames like them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
+    /// Those of the tagged frames among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tagged: Option<Latency>,
     /// The same as the histogram of a cell: nanoseconds and how many, ascending, three digits. Of
     /// valid trials; none in files that were written before this was kept, as what follows it.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::histogram")]
@@ -90,6 +108,10 @@ pub struct StreamRecord {
     /// How fast it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arriving: Option<Achieved>,
+    /// This way's own of [`TrialRecord::time_ns`](super::TrialRecord::time_ns), which is the longest:
+    /// how long nothing came of it over a reset, how long frames of it were lost after an overload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
 }
 
 /// What one way of a replay has beyond a stream. Gaps, other lengths and wrong checksums are not told
@@ -109,6 +131,21 @@ impl StreamRecord {
         self.capture.as_ref().map_or(0, |capture| capture.altered)
     }
 
+    /// What both have: who sent what to whom, and what the receiver counted.
+    fn counted((from, to): (u32, u32), sent: u64, tally: &Tally) -> StreamRecord {
+        StreamRecord {
+            from,
+            to,
+            sent,
+            received: tally.received,
+            lost: tally.lost(sent).unwrap_or_default(),
+            reordered: tally.reordered,
+            duplicate: tally.duplicate,
+            stale: tally.stale,
+            ..StreamRecord::default()
+        }
+    }
+
     /// Of a stream of a trial, and whether that is valid.
     pub(super) fn of(output: &StreamOutput, valid: bool) -> StreamRecord {
         let (tally, variation) = (&output.tally, output.variation.as_ref());
@@ -116,28 +153,20 @@ impl StreamRecord {
         let arriving = tally.first.zip(tally.last).map(|(first, last)| last.since(first));
         StreamRecord {
             name: output.name.clone(),
-            from: output.ports.0,
-            to: output.ports.1,
             stack: output.stack.clone(),
             sizes: output.sizes.clone(),
             load: output.load.clone(),
             seed: output.seed,
             intended: output.intended,
-            sent: output.sent,
             waited_ns_max: output.waited.map(|time| time.as_nanos() as u64),
-            received: tally.received,
-            lost: tally.lost(output.sent).unwrap_or_default(),
             bytes: tally.bytes,
-            reordered: tally.reordered,
             extent_max: tally.extent_max,
-            duplicate: tally.duplicate,
             gaps: tally.gaps,
             wrong_size: tally.wrong_size,
             bad_checksum: match &output.capture {
                 Some(_) => 0,
                 None => tally.corrupt - tally.wrong_size,
             },
-            stale: tally.stale,
             elsewhere: output.elsewhere,
             capture: output.capture.as_ref().map(|capture| CaptureRecord {
                 file: capture.file.clone(),
@@ -151,6 +180,23 @@ impl StreamRecord {
             ipdv: variation.and_then(Ipdv::of),
             sending: output.sending.and_then(|time| Achieved::of(output.sent, time)),
             arriving: arriving.and_then(|time| Achieved::of(tally.received, time)),
+            ..StreamRecord::counted(output.ports, output.sent, tally)
+        }
+    }
+
+    /// Of one way of a trial.
+    pub(super) fn of_way(way: &Direction) -> StreamRecord {
+        StreamRecord {
+            intended: way.intended,
+            corrupt: way.tally.corrupt,
+            elsewhere: way.elsewhere,
+            latency: way.latency,
+            tagged: way.tagged,
+            // Of what is kept: the wires' own time may have been taken off.
+            pdv_ns: way.latency.map(|latency| latency.p999_ns - latency.min_ns),
+            ipdv: way.variation.as_ref().and_then(Ipdv::of),
+            time_ns: way.time.map(|time| time.as_nanos() as u64),
+            ..StreamRecord::counted(way.ports, way.sent, &way.tally)
         }
     }
 
@@ -169,5 +215,14 @@ impl StreamRecord {
         } else {
             None
         }
+    }
+}
+
+/// `1 to 2: 900 of 1000, 100 elsewhere`.
+impl fmt::Display for StreamRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StreamRecord { from, to, received, sent, elsewhere, .. } = *self;
+        write!(f, "{from} to {to}: {received} of {sent}")?;
+        if elsewhere > 0 { write!(f, ", {elsewhere} elsewhere") } else { Ok(()) }
     }
 }

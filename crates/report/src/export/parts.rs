@@ -11,135 +11,48 @@
 
 use crate::document::{Column, Table, optional};
 use measure::SuiteResults;
-use measure::result::Latency;
-use measure::suite_result::{Achieved, DirectionRecord, Ipdv, StreamRecord};
+use measure::suite_result::StreamRecord;
 
-/// What a line has of a stream or a direction.
-struct Part<'a> {
-    kind: &'static str,
-    name: &'a str,
-    /// A stream's own lengths: one, or what they are drawn from.
-    sizes: Option<&'a str>,
-    ports: (u32, u32),
-    /// Intended, sent, received, lost, reordered, duplicate, stale, elsewhere.
-    counts: [u64; 8],
-    /// What is told apart of streams alone: bytes, extent, gaps, wrong size, bad checksum, altered.
-    of_stream: Option<[u64; 6]>,
-    waited_ns: Option<u64>,
-    /// Of directions.
-    corrupt: Option<u64>,
-    rates: [Option<Achieved>; 2],
-    latency: Option<Latency>,
-    pdv_ns: Option<u64>,
-    ipdv: Option<Ipdv>,
-    jitter_ns: [Option<f64>; 2],
-    tagged: Option<Latency>,
-    time_ns: Option<u64>,
+/// Whether it is one way of a trial, whose frames are the cell's.
+fn is_way(one: &StreamRecord) -> bool {
+    one.name.is_empty()
 }
 
-impl<'a> From<&'a StreamRecord> for Part<'a> {
-    fn from(one: &'a StreamRecord) -> Part<'a> {
-        let StreamRecord { intended, sent, received, lost, reordered, duplicate, .. } = *one;
-        let StreamRecord { bytes, extent_max, gaps, wrong_size, bad_checksum, .. } = *one;
-        Part {
-            kind: "stream",
-            name: &one.name,
-            sizes: Some(&one.sizes),
-            ports: (one.from, one.to),
-            counts: [
-                intended,
-                sent,
-                received,
-                lost,
-                reordered,
-                duplicate,
-                one.stale,
-                one.elsewhere,
-            ],
-            of_stream: Some([bytes, extent_max, gaps, wrong_size, bad_checksum, one.altered()]),
-            waited_ns: one.waited_ns_max,
-            corrupt: None,
-            rates: [one.sending, one.arriving],
-            latency: one.latency,
-            pdv_ns: one.pdv_ns,
-            ipdv: one.ipdv,
-            jitter_ns: [one.jitter_ns, one.jitter_max_ns],
-            tagged: None,
-            time_ns: None,
-        }
+/// A stream's length; of several the mean of those that came, and what they were drawn from.
+fn lengths(one: &StreamRecord) -> (String, String) {
+    if one.sizes.parse::<u32>().is_ok() {
+        return (one.sizes.clone(), String::new());
     }
+    let mean = (one.received > 0).then(|| one.bytes as f64 / one.received as f64);
+    (optional(mean), one.sizes.clone())
 }
 
-impl<'a> From<&'a DirectionRecord> for Part<'a> {
-    fn from(one: &'a DirectionRecord) -> Part<'a> {
-        let DirectionRecord { intended, sent, received, lost, reordered, duplicate, .. } = *one;
-        Part {
-            kind: "direction",
-            name: "",
-            sizes: None,
-            ports: (one.from, one.to),
-            counts: [
-                intended,
-                sent,
-                received,
-                lost,
-                reordered,
-                duplicate,
-                one.stale,
-                one.elsewhere,
-            ],
-            of_stream: None,
-            waited_ns: None,
-            corrupt: Some(one.corrupt),
-            rates: [None; 2],
-            latency: one.latency,
-            pdv_ns: one.pdv_ns,
-            ipdv: one.ipdv,
-            jitter_ns: [None; 2],
-            tagged: one.tagged,
-            time_ns: one.time_ns,
-        }
-    }
-}
-
-impl Part<'_> {
-    /// A stream's length; of several the mean of those that came, and what they were drawn from.
-    fn lengths(&self, sizes: &str) -> (String, String) {
-        if sizes.parse::<u32>().is_ok() {
-            return (sizes.to_string(), String::new());
-        }
-        let (received, bytes) = (self.counts[2], self.of_stream.map_or(0, |all| all[0]));
-        let mean = (received > 0).then(|| bytes as f64 / received as f64);
-        (optional(mean), sizes.to_string())
-    }
-}
-
-fn columns<'a>() -> [Column<&'a Part<'a>>; 41] {
+fn columns<'a>() -> [Column<&'a StreamRecord>; 41] {
     [
-        ("part", |one| one.kind.to_string()),
+        ("part", |one| if is_way(one) { "direction" } else { "stream" }.to_string()),
         ("name", |one| one.name.to_string()),
-        ("from_port", |one| one.ports.0.to_string()),
-        ("to_port", |one| one.ports.1.to_string()),
-        ("intended_frames", |one| one.counts[0].to_string()),
-        ("sent_frames", |one| one.counts[1].to_string()),
-        ("received_frames", |one| one.counts[2].to_string()),
-        ("lost_frames", |one| one.counts[3].to_string()),
-        ("reordered_frames", |one| one.counts[4].to_string()),
-        ("duplicate_frames", |one| one.counts[5].to_string()),
-        ("stale_frames", |one| one.counts[6].to_string()),
-        ("elsewhere_frames", |one| one.counts[7].to_string()),
-        ("corrupt_frames", |one| optional(one.corrupt)),
-        ("received_bytes_l2_with_fcs", |one| optional(one.of_stream.map(|all| all[0]))),
-        ("reordering_extent_max", |one| optional(one.of_stream.map(|all| all[1]))),
-        ("gaps", |one| optional(one.of_stream.map(|all| all[2]))),
-        ("wrong_size_frames", |one| optional(one.of_stream.map(|all| all[3]))),
-        ("bad_checksum_frames", |one| optional(one.of_stream.map(|all| all[4]))),
-        ("altered_frames", |one| optional(one.of_stream.map(|all| all[5]))),
-        ("sent_fps", |one| optional(one.rates[0].map(|rate| rate.fps))),
-        ("waited_ns_max", |one| optional(one.waited_ns)),
-        ("sending_ns", |one| optional(one.rates[0].map(|rate| rate.ns))),
-        ("received_fps", |one| optional(one.rates[1].map(|rate| rate.fps))),
-        ("arriving_ns", |one| optional(one.rates[1].map(|rate| rate.ns))),
+        ("from_port", |one| one.from.to_string()),
+        ("to_port", |one| one.to.to_string()),
+        ("intended_frames", |one| one.intended.to_string()),
+        ("sent_frames", |one| one.sent.to_string()),
+        ("received_frames", |one| one.received.to_string()),
+        ("lost_frames", |one| one.lost.to_string()),
+        ("reordered_frames", |one| one.reordered.to_string()),
+        ("duplicate_frames", |one| one.duplicate.to_string()),
+        ("stale_frames", |one| one.stale.to_string()),
+        ("elsewhere_frames", |one| one.elsewhere.to_string()),
+        ("corrupt_frames", |one| optional(is_way(one).then_some(one.corrupt))),
+        ("received_bytes_l2_with_fcs", |one| optional((!is_way(one)).then_some(one.bytes))),
+        ("reordering_extent_max", |one| optional((!is_way(one)).then_some(one.extent_max))),
+        ("gaps", |one| optional((!is_way(one)).then_some(one.gaps))),
+        ("wrong_size_frames", |one| optional((!is_way(one)).then_some(one.wrong_size))),
+        ("bad_checksum_frames", |one| optional((!is_way(one)).then_some(one.bad_checksum))),
+        ("altered_frames", |one| optional((!is_way(one)).then(|| one.altered()))),
+        ("sent_fps", |one| optional(one.sending.map(|rate| rate.fps))),
+        ("waited_ns_max", |one| optional(one.waited_ns_max)),
+        ("sending_ns", |one| optional(one.sending.map(|rate| rate.ns))),
+        ("received_fps", |one| optional(one.arriving.map(|rate| rate.fps))),
+        ("arriving_ns", |one| optional(one.arriving.map(|rate| rate.ns))),
         ("latency_frames", |one| optional(one.latency.map(|all| all.count))),
         ("latency_min_ns", |one| optional(one.latency.map(|all| all.min_ns))),
         ("latency_p50_ns", |one| optional(one.latency.map(|all| all.p50_ns))),
@@ -152,8 +65,8 @@ fn columns<'a>() -> [Column<&'a Part<'a>>; 41] {
         ("ipdv_median_ns", |one| optional(one.ipdv.map(|all| all.median_ns))),
         ("ipdv_max_ns", |one| optional(one.ipdv.map(|all| all.max_ns))),
         ("ipdv_mean_abs_ns", |one| optional(one.ipdv.map(|all| all.mean_abs_ns))),
-        ("jitter_rfc3550_last_ns", |one| optional(one.jitter_ns[0])),
-        ("jitter_rfc3550_max_ns", |one| optional(one.jitter_ns[1])),
+        ("jitter_rfc3550_last_ns", |one| optional(one.jitter_ns)),
+        ("jitter_rfc3550_max_ns", |one| optional(one.jitter_max_ns)),
         ("tagged_frames", |one| optional(one.tagged.map(|all| all.count))),
         ("tagged_p50_ns", |one| optional(one.tagged.map(|all| all.p50_ns))),
         ("time_ns", |one| optional(one.time_ns)),
@@ -167,18 +80,17 @@ pub(crate) fn records(results: &SuiteResults) -> Table {
     let mut table = Table::new(0, heads.chain(["outcome", "mix"]));
     for cell in &results.cells {
         for (i, trial) in cell.trials.iter().enumerate() {
-            let streams = trial.streams.iter().map(Part::from);
-            for part in streams.chain(trial.directions.iter().map(Part::from)) {
-                let (size, mix) = match part.sizes {
-                    Some(sizes) => part.lengths(sizes),
-                    None => {
+            for part in trial.streams.iter().chain(&trial.directions) {
+                let (size, mix) = match is_way(part) {
+                    false => lengths(part),
+                    true => {
                         let mean = results.cycle(cell.size()).mean_l2().to_string();
                         (mean, cell.mix.clone().unwrap_or_default())
                     }
                 };
                 let place =
                     [cell.configuration.clone(), size, cell.procedure.clone(), (i + 1).to_string()];
-                let of_part = columns().map(|(_, of)| of(&part));
+                let of_part = columns().map(|(_, of)| of(part));
                 let end = [trial.outcome.clone(), mix];
                 table.row(place.into_iter().chain(of_part).chain(end));
             }

@@ -11,10 +11,10 @@
 
 use super::time;
 use measure::procedure::spread::Spread;
-use measure::suite_result::{Cell, DirectionRecord};
+use measure::suite_result::{Cell, StreamRecord};
 
 /// A column: its head, what a direction's part of a trial has there, what is taken of the trials'.
-type Column = (&'static str, fn(&DirectionRecord) -> Option<f64>, fn(&Spread) -> f64);
+type Column = (&'static str, fn(&StreamRecord) -> Option<f64>, fn(&Spread) -> f64);
 
 const LATENCY: [Column; 4] = [
     ("tagged, mean", |way| way.tagged.map(|all| all.p50_ns as f64), |all| all.mean),
@@ -39,7 +39,7 @@ const RECOVERY: [Column; 2] =
     [("recovery, mean", recovered, |all| all.mean), ("longest", recovered, |all| all.max)];
 
 /// How long it took where there was something to recover from. (Older files have 0 elsewhere.)
-fn recovered(way: &DirectionRecord) -> Option<f64> {
+fn recovered(way: &StreamRecord) -> Option<f64> {
     way.time_ns.filter(|_| way.lost > 0).map(|ns| ns as f64)
 }
 
