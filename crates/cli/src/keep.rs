@@ -289,8 +289,8 @@ mod tests {
             (include_str!("../../report/data/bench-2.json"), "row"),
             (include_str!("../../report/data/test-2-delays.json"), "trial"),
             (include_str!("../../report/data/iperf3-1.json"), "row"),
-            (include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json"), "row"),
-            (include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json"), "row"),
+            (include_str!("../../report/data/iperf3-1-latency.json"), "row"),
+            (include_str!("../../report/data/iperf3-1-path.json"), "row"),
         ] {
             let ended = |change: &dyn Fn(File) -> File| {
                 let file = change(File::read(stored).unwrap());

@@ -241,7 +241,7 @@ mod tests {
     /// Of the committed runs: how long packets took, and what TCP made of paths.
     #[test]
     fn latencies_and_transfers_are_there() {
-        let results = include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json");
+        let results = include_str!("../data/iperf3-1-latency.json");
         let results = crate::json::read::<measure::iperf3::Results>(results).unwrap();
         let (csv, markdown) = (iperf3(&results).csv(), of_iperf3::document(&results).markdown());
         let lines = records(&csv);
@@ -252,7 +252,7 @@ mod tests {
             let row = format!("| {} | {} | {} | ", of.device, of.tool, whole(of.sent as f64));
             assert!(markdown.contains(&row), "{row} in {markdown}");
         }
-        let results = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
+        let results = include_str!("../data/iperf3-1-path.json");
         let results = crate::json::read::<measure::iperf3::Results>(results).unwrap();
         let (csv, markdown) = (iperf3(&results).csv(), of_iperf3::document(&results).markdown());
         let transfers = results.paths.iter().flat_map(|path| &path.transfers);

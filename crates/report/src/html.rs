@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn pages_of_committed_runs() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/");
-        for file in ["2026-11-20-epyc-1-core.json", "2026-11-20-epyc-2-cores.json"] {
+        for file in ["2026-11-20-epyc-1-core.json", "2026-11-23-veth-compare-quick-trials.json"] {
             let text = std::fs::read_to_string(folder.to_string() + file).unwrap();
             let results = crate::json::read::<measure::Results>(&text).unwrap();
             let page = crate::bench::document(&results).page();
@@ -112,7 +112,7 @@ mod tests {
     /// The committed runs: every latency and every transfer is in a table, and drawn.
     #[test]
     fn latencies_and_paths_on_a_page() {
-        let latencies = include_str!("../../../results/2026-11-22-latency-beside-the-kernel.json");
+        let latencies = include_str!("../data/iperf3-1-latency.json");
         let mut latencies = crate::json::read::<measure::iperf3::Results>(latencies).unwrap();
         let page = page_of(&latencies);
         for of in &latencies.latencies {
@@ -127,7 +127,7 @@ mod tests {
         }
         let strips = page_of(&latencies);
         assert!(strips.contains("99.9 % within") && !strips.contains("share of packets"));
-        let paths = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
+        let paths = include_str!("../data/iperf3-1-path.json");
         let paths = crate::json::read::<measure::iperf3::Results>(paths).unwrap();
         let of_paths = page_of(&paths);
         for transfer in paths.paths.iter().flat_map(|path| &path.transfers) {

@@ -488,7 +488,7 @@ mod tests {
     /// A file may say anything of a path: it is shown, and what cannot be is named.
     #[test]
     fn paths_that_cannot_be() {
-        const PATHS: &str = include_str!("../../../results/2026-11-22-rfc6349-hosts-quick.json");
+        const PATHS: &str = include_str!("../data/iperf3-1-path.json");
         type Change = fn(&mut HostPath);
         let changes: [(Change, &str); 6] = [
             (|of| of.mtu = 0, "an MTU of 0 bytes"),

@@ -9,8 +9,8 @@ use crate::export::iperf3 as records;
 use crate::json::write;
 use measure::iperf3::{Results, Validity};
 
-const LATENCIES: &str = include_str!("../../../../results/2026-11-22-latency-beside-the-kernel.json");
-const PATHS: &str = include_str!("../../../../results/2026-11-22-rfc6349-hosts-quick.json");
+const LATENCIES: &str = include_str!("../../data/iperf3-1-latency.json");
+const PATHS: &str = include_str!("../../data/iperf3-1-path.json");
 const WHY: &str = "the machine's host took its processors away for 9s";
 
 /// Stolen for nine seconds, and once before.

@@ -8,8 +8,8 @@ const TCP: &str = include_str!("../../../data/test-2-tcp.json");
 const PATH: &str = include_str!("../../../data/test-2-path.json");
 const BRIDGE: &str = include_str!("../../../data/test-2-bridge.json");
 const STATEFUL: &str = include_str!("../../../data/test-2-stateful.json");
-const HOSTS: &str = include_str!("../../../../../results/2026-11-22-rfc6349-hosts-quick.json");
-const PINGS: &str = include_str!("../../../../../results/2026-11-22-latency-beside-the-kernel.json");
+const HOSTS: &str = include_str!("../../../data/iperf3-1-path.json");
+const PINGS: &str = include_str!("../../../data/iperf3-1-latency.json");
 const TURNS: &str =
     include_str!("../../../../../results/2026-11-23-veth-compare-quick-trials.json");
 const IPERF3: &str = include_str!("../../../../../results/2026-11-22-beside-the-kernel.json");
