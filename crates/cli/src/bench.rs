@@ -1,7 +1,7 @@
 //! `wirespeed bench`: the performance table.
 
 use crate::arguments;
-use crate::device;
+use crate::device::{Outside, two, usage};
 use crate::failure::Failure;
 use crate::keep;
 use crate::progress::Shown;
@@ -10,9 +10,11 @@ use clap::Args;
 use daemon::live::Interrupt;
 use daemon::placement::{self, Pair};
 use flate2::bufread::MultiGzDecoder;
+use lab::bench::external::External;
 use lab::bench::plan::{self, Place};
 use lab::bench::{BenchError, Generator, Kept, Kind, Plan, Progress, veth};
 use lab::configuration::{ALL, Configuration, Traffic};
+use lab::net::Net;
 use lab::routes::Table;
 use lab::{clock, machine};
 use measure::mlrsearch::Goal;
@@ -20,6 +22,7 @@ use measure::template::shortest;
 use measure::{Environment, Family, Mode, Results, Row, Verdict};
 use std::fs::File;
 use std::io::BufReader;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -128,7 +131,10 @@ pub(crate) struct Arguments {
     no_color: bool,
 
     #[command(flatten)]
-    external: device::bench::Connected,
+    outside: Outside,
+    /// No device: a cable from one port to the other, for what the tester can do by itself
+    #[arg(long, help_heading = "An external device")]
+    patch: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -290,13 +296,13 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
             && asked.configurations.contains(&c.name)
     };
     let mut configurations: Vec<_> = ALL.iter().filter(is_asked).collect();
-    let external = arguments.external.read(&asked.devices, compare)?;
+    let external = external(arguments, &asked.devices)?;
     if external.is_some() {
         if asked.families.contains(&Family::Ipv6) {
             let text = "an external device is measured by IPv4: its rows of IPv6 are missing";
             return Err(Failure::Usage(text.to_string()));
         }
-        device::bench::narrow(&mut configurations, &arguments.modes, &arguments.configurations)?;
+        narrow(&mut configurations, arguments)?;
     }
     if configurations.is_empty() {
         let there: Vec<_> =
@@ -352,6 +358,53 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         }),
         generator: arguments.generator,
     })
+}
+
+/// What is outside, if it is asked for.
+fn external(arguments: &Arguments, devices: &[Kind]) -> Result<Option<External>, Failure> {
+    let Arguments { outside, patch, .. } = arguments;
+    let is_external = devices.contains(&Kind::External);
+    outside.is_of(is_external, *patch)?;
+    if !is_external {
+        return Ok(None);
+    }
+    if devices.len() > 1 || arguments.compare {
+        return Err(usage("an external device is measured by itself, in a run of its own"));
+    }
+    let (addresses, gateways, plain) = (outside.ours()?, outside.the_devices()?, Net::default());
+    let v4 = |address: IpAddr| match address {
+        IpAddr::V4(address) => address,
+        IpAddr::V6(address) => unreachable!("{address} in a net of IPv4"),
+    };
+    let net = Net::new(
+        [0, 1].map(|at| addresses[at].unwrap_or((v4(plain.hosts[at]), 24))),
+        [0, 1].map(|at| gateways[at].unwrap_or(v4(plain.gateways[at]))),
+    );
+    let net = net.map_err(usage)?;
+    outside.check(net.is_for_tests())?;
+    Ok(Some(External { ports: two(outside.ports()?)?, net, patch: *patch }))
+}
+
+/// The one row that an external device's owner has set it up for: routing, none, where nothing is said.
+fn narrow(rows: &mut Vec<&'static Configuration>, arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.modes.is_empty() {
+        rows.retain(|row| row.mode == Mode::Routing);
+    }
+    if arguments.configurations.is_empty() {
+        rows.retain(|row| row.name == "none");
+    }
+    let [row] = rows.as_slice() else {
+        return Err(usage(
+            "an external device is set up by its owner, for one row at a time: name it by --modes \
+             and --configurations",
+        ));
+    };
+    match row.traffic {
+        Traffic::Table => {
+            Err(usage("an external device cannot be sent a full table's traffic yet"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether the lengths that were asked for are such that frames of these rows can have.
@@ -464,6 +517,48 @@ pub(crate) fn in_memory(seed: u64) -> Environment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What these words ask for of an external device: its hosts, and the rows.
+    type Read = (External, Vec<(Mode, &'static str)>);
+
+    fn read(words: &str) -> Result<Read, String> {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            arguments: Arguments,
+        }
+        let words = ["bench", "--device", "external"].into_iter().chain(words.split_whitespace());
+        let line =
+            <Line as clap::Parser>::try_parse_from(words).map_err(|error| error.to_string())?;
+        let plan = plan(&line.arguments).map_err(|failure| failure.to_string())?;
+        let rows = plan.configurations.iter().map(|row| (row.mode, row.name)).collect();
+        Ok((plan.external.unwrap(), rows))
+    }
+
+    #[test]
+    fn an_external_device() {
+        let ports = "--port b=packet:eth2 --port a=xdp:eth1";
+        let (plain, rows) = read(ports).unwrap();
+        assert_eq!((plain.net, plain.patch), (Net::default(), false));
+        assert_eq!(rows, [(Mode::Routing, "none")]);
+        let other = "--address a=198.18.5.2/24 --gateway a=198.18.5.1 --patch --modes bridging";
+        let (other, rows) = read(&format!("{ports} {other}")).unwrap();
+        let [host, gateway]: [IpAddr; 2] = ["198.18.5.2", "198.18.5.1"].map(|a| a.parse().unwrap());
+        assert_eq!(other.net.hosts, [host, Net::default().hosts[1]]);
+        assert_eq!((other.net.gateways[0], other.patch), (gateway, true));
+        assert_eq!(rows, [(Mode::Bridging, "none")]);
+        let far = "--address a=10.0.0.2/24 --gateway a=10.0.0.1";
+        for (words, expected) in [
+            (far, "RFC 6815"),
+            ("--address a=198.18.0.2/28", "no room for 25 hosts"),
+            ("--configurations none,conntrack", "one row at a time"),
+            ("--configurations bgp-table", "full table's traffic"),
+        ] {
+            let error = read(&format!("{ports} {words}")).map(|_| ()).unwrap_err();
+            assert!(error.contains(expected), "{words}: {error}");
+        }
+        assert!(read(&format!("{ports} {far} --any-address --configurations conntrack")).is_ok());
+    }
 
     #[test]
     fn a_busy_machine_is_told_of() {

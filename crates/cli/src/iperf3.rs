@@ -1,12 +1,15 @@
 //! `wirespeed iperf3`: the iperf3 method, run.
 
-use crate::device::iperf3::DeviceArguments;
+use crate::arguments::quantity;
+use crate::device::{Outside, usage};
 use crate::failure::Failure;
 use crate::keep;
 use crate::so_far::SoFar;
 use clap::Args;
 use daemon::live::Interrupt;
+use lab::iperf3::external::Ends;
 use lab::iperf3::{self as method, Iperf3Error, Options, PairError, Progress};
+use lab::iperf3::{Device, External, Plan};
 use measure::Environment;
 use std::path::PathBuf;
 
@@ -42,8 +45,48 @@ pub(crate) struct Arguments {
     /// Draw it as one page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// What is measured instead of the plan's devices, beside its baseline: linux (the kernel),
+    /// wirespeed (the built-in router), external (whatever is connected to two interfaces)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = device)]
+    device: Vec<Device>,
+    /// The wires' L1 rate: 1G, 10G [default: the plan's; of an external device's interfaces their own,
+    /// where that is less]
+    #[arg(long, value_name = "RATE", value_parser = quantity)]
+    link: Option<f64>,
     #[command(flatten)]
-    device: DeviceArguments,
+    outside: Outside,
+    /// Lend interfaces that have addresses or routes, too: this machine hears nothing from them
+    /// meanwhile
+    #[arg(long, help_heading = "An external device")]
+    allow_in_use: bool,
+}
+
+fn device(text: &str) -> Result<Device, String> {
+    match text {
+        "linux" => Ok(Device::Linux),
+        "wirespeed" => Ok(Device::Wirespeed),
+        "external" => Ok(Device::External),
+        _ => Err("the devices are: linux, wirespeed, external".to_string()),
+    }
+}
+
+impl Arguments {
+    /// The plan as it is to be run, and what is outside, if that is asked for.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`]: it does not fit the plan, or the device.
+    fn devices(&self, plan: &Plan) -> Result<(Plan, Option<External>), Failure> {
+        let plan = plan.of(&self.device, self.link).map_err(usage)?;
+        let (outside, is_external) = (&self.outside, plan.is_of(Device::External));
+        outside.is_of(is_external, self.allow_in_use)?;
+        if !is_external {
+            return Ok((plan, None));
+        }
+        let ports = outside.interfaces()?;
+        let ends = Ends::new(outside.ours()?, outside.the_devices()?).map_err(usage)?;
+        outside.check(ends.is_for_tests())?;
+        Ok((plan, Some(External { ports, ends, in_use: self.allow_in_use, link: self.link })))
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -51,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = keep::read(path, "the plan")?;
     let plan = method::plan::read(&text)
         .map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
-    let (plan, external) = arguments.device.read(&plan)?;
+    let (plan, external) = arguments.devices(&plan)?;
     let script = match &plan.configuration {
         Some(file) => keep::read(&path.with_file_name(file), "the router's configuration")?,
         None => String::new(),
@@ -85,4 +128,46 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // `so_far` goes when the results are where they should be.
     let files = (arguments.json.as_deref(), arguments.html.as_deref());
     keep::finish(&report::File::Iperf3(results), files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &str) -> Result<(Plan, Option<External>), String> {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            arguments: Arguments,
+        }
+        let plan = method::plan::read(include_str!("../../../plans/iperf3.toml")).unwrap();
+        let words = ["iperf3", "x.toml"].into_iter().chain(words.split_whitespace());
+        let line =
+            <Line as clap::Parser>::try_parse_from(words).map_err(|error| error.to_string())?;
+        line.arguments.devices(&plan).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn devices() {
+        assert_eq!(read("").unwrap().1, None);
+        assert_eq!(read("--device linux").unwrap().0.devices, [Device::Direct, Device::Linux]);
+        let ports = "--device external --port b=eth2@red --port a=eth1";
+        let (plan, external) = read(ports).unwrap();
+        assert_eq!(plan.devices, [Device::Direct, Device::External]);
+        assert_eq!((external.as_ref().unwrap().in_use, external.unwrap().link), (false, None));
+        let more = "--address a=10.0.0.2/24 --allow-any-address --allow-in-use --link 10G";
+        let (plan, external) = read(&format!("{ports} {more}")).unwrap();
+        let external = external.unwrap();
+        assert_eq!((plan.link, external.link, external.in_use), (Some(1e10), Some(1e10), true));
+        assert_eq!(external.ends.gateways.unwrap()[0].to_string(), "10.0.0.1");
+        for (words, expected) in [
+            ("--device bsd", "the devices are: linux, wirespeed, external"),
+            ("--allow-in-use", "--device external"),
+            (&format!("{ports} --address a=10.0.0.2/24"), "RFC 6815"),
+            (&format!("{ports} --gateway a=198.18.7.1"), "is no host of 198.18.1.0/24"),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.contains(expected), "{words}: {error}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `wirespeed test`: a plan, run.
 
-use crate::device::suite::DeviceArguments;
+use crate::arguments::quantity;
+use crate::device::{Outside, usage};
 use crate::failure::Failure;
 use crate::frames::Frames;
 use crate::keep;
@@ -8,12 +9,13 @@ use crate::progress::Shown;
 use crate::so_far::SoFar;
 use clap::Args;
 use lab::suite::fit::Unfit;
-use lab::suite::plan::{self, Allowed};
-use lab::suite::{self, Device, Options, Plan, Progress};
+use lab::suite::plan::{self, Allowed, Modifier, Said, moved};
+use lab::suite::{self, Device, External, Options, Plan, Progress};
 use lab::{machine, placement};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wire::BitRate;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -72,14 +74,72 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
+    /// What is measured: wirespeed (the built-in router in memory), linux (the kernel, in a
+    /// namespace between veths), external (whatever is connected to ports of this machine)
+    #[arg(long, value_name = "NAME", default_value = "wirespeed",
+          value_parser = ["wirespeed", "linux", "external"])]
+    device: String,
+    /// The wires' L1 rate, what 100 % is: 1G, 10G [default: the plan's; of an external device's
+    /// interfaces their own, where they tell]
+    #[arg(long, value_name = "RATE", value_parser = quantity)]
+    link: Option<f64>,
     #[command(flatten)]
-    outside: DeviceArguments,
+    outside: Outside,
+    /// What its owner has set it up for: none, 1-filter, 25-filters-permit-last, … [default: none]
+    #[arg(long, value_name = "NAME", value_parser = modifier)]
+    #[arg(help_heading = "An external device")]
+    modifier: Option<Modifier>,
+    /// What makes it forget its connections and the hosts it has learned, before each trial that
+    /// wants that (RFC 9693, RFC 2889): a line for the shell, which ends when it has. Without one
+    /// nobody clears its tables: trials use connections that no earlier one had, and what takes an
+    /// empty table is not run
+    #[arg(long, value_name = "COMMAND", value_parser = a_command, help_heading = "An external device")]
+    reset_command: Option<String>,
 
     #[command(flatten)]
     frames: Frames,
 }
 
+fn a_command(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("nothing would be run: a line for the shell, or leave it out".to_string()),
+        _ => Ok(text.to_string()),
+    }
+}
+
+fn modifier(text: &str) -> Result<Modifier, String> {
+    let known = Modifier::ALL.iter().find(|(name, _)| *name == text);
+    let names: Vec<&str> = Modifier::ALL.iter().map(|(name, _)| *name).collect();
+    known.map(|known| known.1).ok_or_else(|| format!("modifiers are {}", names.join(", ")))
+}
+
 impl Arguments {
+    /// The device.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`]: what was said is about another one.
+    fn device(&self) -> Result<Device, Failure> {
+        let of_its_owner = self.modifier.is_some() || self.reset_command.is_some();
+        self.outside.is_of(self.device == "external", of_its_owner)?;
+        if self.simulated && self.link.is_some() {
+            return Err(usage(
+                "the wires of virtual time are the plan's ([virtual], link): leave --link out",
+            ));
+        }
+        if self.simulated && self.device != "wirespeed" {
+            return Err(usage("only the built-in router has virtual time: leave --virtual out"));
+        }
+        Ok(match self.device.as_str() {
+            "wirespeed" => Device::BuiltIn,
+            "linux" => Device::Linux,
+            _ => Device::External(Box::new(External {
+                ports: self.outside.ports()?,
+                modifier: self.modifier.unwrap_or(Modifier::None),
+                reset: self.reset_command.clone(),
+            })),
+        })
+    }
+
     /// Where the result and its page go, of a run that began at this time (RFC 3339).
     fn files(&self, began: &str) -> [Option<PathBuf>; 2] {
         if self.json.is_some() || self.html.is_some() || self.no_files {
@@ -127,13 +187,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.plan;
     let text = keep::read(path, "the plan")?;
     let outside = &arguments.outside;
-    let device = outside.device(arguments.simulated)?;
+    let device = arguments.device()?;
+    let external = matches!(device, Device::External(_));
     if arguments.simulated && arguments.quick {
         let why = "virtual time is as short as the plan's [virtual] says, and --quick would change \
                    nothing: leave one of them out";
         return Err(Failure::Usage(why.to_string()));
     }
-    let allowed = Allowed { any_address: outside.any_address(), external: outside.is_external() };
+    let allowed = Allowed { any_address: outside.any_address, external };
     // Beside the plan, as its configuration.
     let capture = |file: &str| {
         let file = path.with_file_name(file);
@@ -152,8 +213,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         fits.map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
     }
     // Whom frames could reach comes before all: no interface is looked at until that is settled.
-    outside.place(&mut plan)?;
-    let plan = suite::fit(&plan, &device, outside.link());
+    if external {
+        let (hosts, devices) = (outside.ours()?, outside.the_devices()?);
+        let said = [0, 1].map(|port| Said { host: hosts[port], device: devices[port] });
+        plan.ends = moved(&plan, said, outside.any_address).map_err(usage)?;
+    }
+    let plan = suite::fit(&plan, &device, arguments.link.map(BitRate));
     let plan = plan.map_err(|unfit| match unfit {
         Unfit::Impossible(why) => Failure::Usage(format!("{}: {why}", path.display())),
         Unfit::Unavailable(unavailable) => Failure::Environment(unavailable.to_string()),
@@ -233,6 +298,46 @@ fn place(configuration: &str, size: &str, procedure: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(words: &str) -> Result<Device, String> {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            arguments: Arguments,
+        }
+        let words = ["test", "x.toml"].into_iter().chain(words.split_whitespace());
+        let line =
+            <Line as clap::Parser>::try_parse_from(words).map_err(|error| error.to_string())?;
+        line.arguments.device().map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn devices() {
+        assert_eq!((read(""), read("--device linux")), (Ok(Device::BuiltIn), Ok(Device::Linux)));
+        let ports = "--device external --port b=packet:eth2 --port a=xdp:eth1";
+        let four = format!("{ports} --port d=xdp:eth4 --port c=xdp:eth3 --reset-command sync");
+        let Ok(Device::External(four)) = read(&four) else { panic!("no external device") };
+        assert_eq!(
+            four.ports.iter().map(|port| port.interface.as_str()).collect::<String>(),
+            "eth1eth2eth3eth4"
+        );
+        assert_eq!((four.modifier, four.reset.as_deref()), (Modifier::None, Some("sync")));
+        let filters = format!("{ports} --modifier 25-filters-permit-last");
+        let Ok(Device::External(filters)) = read(&filters) else { panic!("no external device") };
+        assert_eq!(filters.modifier, Modifier::FiltersLast);
+        for (words, expected) in [
+            ("--device bsd", "possible values: wirespeed, linux, external"),
+            ("--device external", "has two ports or more"),
+            ("--device linux --reset-command sync", "--device external"),
+            ("--device linux --modifier none", "--device external"),
+            ("--device linux --virtual", "only the built-in router"),
+            ("--device external --modifier many", "modifiers are none, 1-filter"),
+            ("--link 0", "a number above zero"),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.contains(expected), "{words}: {error}");
+        }
+    }
 
     #[test]
     fn streams_have_lengths_of_their_own() {
