@@ -93,11 +93,23 @@ impl Wired {
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Wired, Stop> {
-        let specs = external.ports.clone();
-        let device = TestPorts::open(&specs, longest, &ends, None, None)?;
         let clearing = external.reset.clone().map_or(Clearing::Nobody, Clearing::Command);
+        Wired::new((external.ports.clone(), None), clearing, longest, ends, pair, quiet, interrupt)
+    }
+
+    /// A tester at these interfaces, which are a rig's if there is one.
+    fn new(
+        (specs, rig): (Vec<PortSpec>, Option<Rig>),
+        clearing: Clearing,
+        longest: FrameLen,
+        ends: Vec<End>,
+        pair: Pair,
+        quiet: Duration,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Wired, Stop> {
         Ok(Wired {
-            device,
+            distance: rig.as_ref().map(|_| Distance::of(pair)),
+            device: TestPorts::open(&specs, longest, &ends, rig, None)?,
             alone: None,
             bypassed: false,
             clearing,
@@ -106,7 +118,6 @@ impl Wired {
             ends,
             clock: Clock::start(),
             pair,
-            distance: None,
             quiet,
             interrupt,
             commands: vec![],
@@ -147,24 +158,10 @@ impl Wired {
         };
         let specs: Vec<PortSpec> = ('a'..='p').take(plan.ports).map(port).collect();
         let specs = rig.at(&specs);
-        let device = TestPorts::open(&specs, longest, &ends, Some(rig), None)?;
-        let (clock, alone, bypassed) = (Clock::start(), None, false);
         let clearing = Clearing::Kernel(kernel);
-        Ok(Wired {
-            device,
-            alone,
-            bypassed,
-            clearing,
-            specs,
-            longest,
-            ends,
-            clock,
-            pair,
-            distance: Some(Distance::of(pair)),
-            quiet,
-            interrupt,
-            commands,
-        })
+        let at = (specs, Some(rig));
+        let wired = Wired::new(at, clearing, longest, ends, pair, quiet, interrupt)?;
+        Ok(Wired { commands, ..wired })
     }
 }
 
