@@ -295,7 +295,7 @@ impl Figure {
 }
 
 /// A trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// `steady`, `burst`, …
     pub kind: String,
@@ -515,23 +515,14 @@ impl TrialRecord {
             wrong_size: counts.wrong_size,
             stale: counts.stale,
             tester_rx_drop: counts.tester_rx_drop,
-            flooded: 0,
+            foreign: counts.foreign,
             outcome: match trial.outcome {
                 Outcome::Pass => "pass".to_string(),
                 Outcome::Fail { .. } => "fail".to_string(),
                 Outcome::Invalid(reason) => format!("invalid: {reason}"),
             },
             latency: latency.and_then(Latency::of),
-            ipdv: None,
-            time_ns: None,
-            tcp: None,
-            streams: vec![],
-            directions: vec![],
-            foreign: counts.foreign,
-            beside: 0,
-            stood_still_ns: 0,
-            stolen_ns: 0,
-            series: None,
+            ..TrialRecord::default()
         }
     }
 }

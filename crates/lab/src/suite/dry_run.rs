@@ -240,9 +240,7 @@ fn trials(
             Procedure::Congestion { .. } => {
                 ("congestion", TrialInput::Congestion { load, duration: counted })
             }
-            Procedure::Establishment { .. }
-            | Procedure::TearDown { .. }
-            | Procedure::Capacity { .. } => {
+            Procedure::Establishment(_) | Procedure::TearDown { .. } | Procedure::Capacity(_) => {
                 let connections = frames;
                 ("new connections", TrialInput::Establish { connections, rate, validation })
             }

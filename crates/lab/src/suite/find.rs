@@ -13,8 +13,8 @@ use measure::procedure::again::{self, Again, Seen};
 use measure::procedure::back_to_back::{self, BackToBack, Bursts};
 use measure::procedure::bisect::Bound;
 use measure::procedure::bridge;
-use measure::procedure::connections::{self, Capacity, Establishment};
-use measure::procedure::frame_loss::{self, FrameLoss, LossPoint};
+use measure::procedure::connections::{self, Capacity};
+use measure::procedure::frame_loss::{self, LossPoint};
 use measure::procedure::latency::{self, Latency};
 use measure::procedure::recovery::{self, Recovery};
 use measure::procedure::throughput::{self, Bisection, Throughput};
@@ -104,16 +104,9 @@ pub(super) fn find(
             }
             finding
         }
-        Procedure::Latency { duration, after, tagged, repetitions } => {
+        Procedure::Latency(plan @ Latency { duration, after, tagged, repetitions }) => {
             let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
-            let plan = Latency {
-                load,
-                duration: *duration,
-                after: *after,
-                tagged: *tagged,
-                repetitions: *repetitions,
-            };
-            let found = latency::latency(run, &plan)?;
+            let found = latency::latency(run, load, plan)?;
             let (long, way) = (duration.as_secs_f64(), worst_of(found.directions));
             let mut figures = vec![Figure::of("load", Some(load.0), "fps")];
             if *tagged == 1 {
@@ -150,10 +143,9 @@ pub(super) fn find(
                 // Of simulated wires there is none.
                 .remark(!simulated && floor > 0, format!("the tester alone sees {floor} ns"))
         }
-        Procedure::DelayVariation { duration, repetitions } => {
+        Procedure::DelayVariation(plan @ DelayVariation { duration, repetitions }) => {
             let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
-            let plan = DelayVariation { load, duration: *duration, repetitions: *repetitions };
-            let found = variation::variation(run, &plan)?;
+            let found = variation::variation(run, load, plan)?;
             let (long, way) = (duration.as_secs_f64(), worst_of(found.directions));
             let name = |what| format!("{what}[rfc8219 {long}s {repetitions}x{way}]");
             let histogram = found.all.as_ref().map_or(vec![], LatencyHistogram::buckets);
@@ -168,10 +160,9 @@ pub(super) fn find(
                 .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
                 .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
         }
-        Procedure::FrameLoss { step, duration } => {
-            let plan = FrameLoss { highest: wire, step: *step, duration: *duration };
-            let points = frame_loss::frame_loss(run, &plan)?;
-            *seen = (Seen::of(&points), *duration);
+        Procedure::FrameLoss(plan) => {
+            let points = frame_loss::frame_loss(run, wire, plan)?;
+            *seen = (Seen::of(&points), plan.duration);
             let free = points.iter().filter(|p| p.lost == 0 && !p.invalid);
             let free = free.map(|point| point.load_percent).reduce(f64::max);
             let at_most = points.first().filter(|p| !p.invalid).map(|p| p.loss_percent);
@@ -190,33 +181,14 @@ pub(super) fn find(
                 ),
             )
         }
-        Procedure::BackToBack { longest, step, verify, repetitions } => {
-            let Some(throughput) = *rate else {
-                return Ok(Finding::default().remark(true, no_rate));
-            };
-            let plan = BackToBack {
-                highest: wire,
-                throughput,
-                longest: *longest,
-                step: *step,
-                verify: *verify,
-                repetitions: *repetitions,
-            };
-            of_bursts(&back_to_back::back_to_back(run, &plan)?, &plan)
+        Procedure::BackToBack(plan) => {
+            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
+            of_bursts(&back_to_back::back_to_back(run, (wire, load), plan)?, plan)
         }
-        Procedure::Recovery { overload, watch, repetitions } => {
-            let Some(throughput) = *rate else {
-                return Ok(Finding::default().remark(true, no_rate));
-            };
-            let plan = Recovery {
-                throughput,
-                highest: mol,
-                overload_for: *overload,
-                watch_for: *watch,
-                repetitions: *repetitions,
-            };
-            let found = recovery::recovery(run, &plan)?;
-            let can_be = throughput.0 < 0.999 * mol.0;
+        Procedure::Recovery(plan @ Recovery { overload, repetitions, .. }) => {
+            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
+            let found = recovery::recovery(run, (load, mol), plan)?;
+            let can_be = load.0 < 0.999 * mol.0;
             let name =
                 format!("recovery[rfc2544 {}s overload {repetitions}x]", overload.as_secs_f64());
             let never = "times it had not recovered when watching ended";
@@ -316,17 +288,10 @@ pub(super) fn find(
             let finding = Finding::of([Figure::of(name, found.value, "fps")]);
             searched(finding, found.bound, (found.value.map(PacketRate), wire, most_fps))
         }
-        Procedure::Establishment { connections, precision, validation } => {
-            let plan = Establishment {
-                connections: *connections,
-                lowest: mol * 0.0001,
-                highest: mol,
-                precision: *precision,
-                validation: *validation,
-            };
-            let found = connections::establishment(run, &plan)?;
-            let name =
-                format!("maximum connection establishment rate[rfc9693 {connections} connections]");
+        Procedure::Establishment(plan) => {
+            let found = connections::establishment(run, (mol * 0.0001, mol), plan)?;
+            let n = plan.connections;
+            let name = format!("maximum connection establishment rate[rfc9693 {n} connections]");
             let figure = Figure::of(name, found.rate.map(|rate| rate.0), "/s");
             searched(Finding::of([figure]), found.bound, (found.rate, wire, most_fps))
                 .remark(found.bound == Bound::Highest, "at least: the tester offers no more")
@@ -342,9 +307,8 @@ pub(super) fn find(
             );
             Finding::of([Figure::spread(name, found, |s| s.median, "/s")])
         }
-        Procedure::Capacity { first, most, rate, error } => {
-            let rate = PacketRate(rate.0.min(mol.0));
-            let plan = Capacity { first: *first, most: *most, rate, error: *error };
+        Procedure::Capacity(plan @ Capacity { most, rate, error, .. }) => {
+            let plan = Capacity { rate: PacketRate(rate.0.min(mol.0)), ..*plan };
             let (found, at) = connections::capacity(run, &plan)?;
             let name = format!("connection table capacity[rfc9693 within {error}]");
             let finding = Finding::of([

@@ -21,7 +21,7 @@ use crate::kernel;
 use crate::placement::Pair;
 use crate::real::PortSpec;
 use measure::procedure::rfc6349::Path;
-use measure::procedure::{Run, Stop};
+use measure::procedure::{DelayVariation, FrameLoss, Latency, Recovery, Run, Stop};
 use measure::suite_result::{
     Cell, Configuration, MixRecord, Patience, SCHEMA, Size, SuiteResults, TesterAlone, TrialRecord,
 };
@@ -286,15 +286,15 @@ fn quiet(options: &Options) -> Duration {
 fn patience(plan: &Plan) -> Duration {
     let of = |procedure: &Procedure| match procedure {
         Procedure::Throughput { confirmation: duration, .. }
-        | Procedure::Latency { duration, .. }
-        | Procedure::DelayVariation { duration, .. }
-        | Procedure::FrameLoss { duration, .. }
+        | Procedure::Latency(Latency { duration, .. })
+        | Procedure::DelayVariation(DelayVariation { duration, .. })
+        | Procedure::FrameLoss(FrameLoss { duration, .. })
         | Procedure::Forwarding { duration }
         | Procedure::Congestion { duration }
         | Procedure::Broadcast { duration, .. }
-        | Procedure::Recovery { overload: duration, .. }
+        | Procedure::Recovery(Recovery { overload: duration, .. })
         | Procedure::Reset { before: duration, .. } => *duration,
-        Procedure::BackToBack { longest, .. } => *longest,
+        Procedure::BackToBack(bursts) => bursts.longest,
         Procedure::Streams(_) => super::streams::duration(plan, plan.link),
         _ => Duration::from_millis(200),
     };
@@ -309,7 +309,7 @@ fn order(procedures: &[Procedure]) -> Vec<usize> {
     let Some(decides) = decides else { return order };
     let Procedure::Throughput { confirmation, .. } = procedures[decides] else { return order };
     let is_as_long = |one: &Procedure| match one {
-        Procedure::FrameLoss { duration, .. } => *duration >= confirmation,
+        Procedure::FrameLoss(loss) => loss.duration >= confirmation,
         _ => false,
     };
     if let Some(loss) = procedures.iter().position(is_as_long).filter(|at| *at > decides) {

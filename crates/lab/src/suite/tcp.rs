@@ -17,7 +17,6 @@ use super::plan::{TCP_HOSTS as HOSTS, Tcp, Traffic, mss};
 use super::task::Task;
 use super::tester::mac;
 use measure::procedure::bisect::Bound;
-use measure::procedure::connections::Capacity;
 use measure::procedure::rfc6349::{self, Found, Path, Transfer};
 use measure::procedure::spread::Spread;
 use measure::procedure::tcp::{self, ConnectionRate, TcpLoad, TcpOutput};
@@ -294,16 +293,10 @@ impl<P: Testbed> Bench<'_, P> {
     /// Every host has spoken to every other: who is where is not what is measured.
     fn acquaint(&mut self, servers: (u16, u16)) -> Result<(), Stop> {
         let connections = u64::from(HOSTS * HOSTS);
-        let load = TcpLoad {
-            rate: Some(PacketRate(2000.0)),
-            connections,
-            concurrent: connections,
-            transactions: Transactions { count: 1, request: 1, response: 1, think: Duration::ZERO },
-            hold: None,
-            window: 65_535,
-            mss: None,
-            lossless: false,
-        };
+        let transactions =
+            Transactions { count: 1, request: 1, response: 1, think: Duration::ZERO };
+        let talk = tcp::Talk { transactions, window: 65_535 };
+        let load = TcpLoad { rate: Some(PacketRate(2000.0)), ..TcpLoad::of(connections, talk) };
         let ports = Ports { clients: (FIRST_PORT, FIRST_PORT), servers };
         let (output, _) = self.talk(load, ports)?;
         if output.is_interrupted() {
@@ -340,21 +333,12 @@ impl<P: Testbed> Bench<'_, P> {
     /// # Errors
     /// [`Stop`].
     pub(super) fn tcp_alone(&mut self, tcp: &Tcp) -> Result<Option<PacketRate>, Stop> {
-        let Tcp::Connections { duration, talk, .. } = *tcp else { return Ok(None) };
+        let Tcp::Connections(ConnectionRate { duration, talk, .. }) = *tcp else { return Ok(None) };
         self.place.bypass(true)?;
         let servers = self.used.tcp(false)?;
         let (mut connections, mut again, mut best) = (4 * ALONE, 0, 0.0f64);
         let alone = loop {
-            let load = TcpLoad {
-                rate: None,
-                connections,
-                concurrent: ALONE,
-                transactions: talk.transactions,
-                hold: None,
-                window: talk.window,
-                mss: None,
-                lossless: false,
-            };
+            let load = TcpLoad { concurrent: ALONE, ..TcpLoad::of(connections, talk) };
             match self.talk(load, Ports::of(servers)) {
                 Ok((output, _)) if output.is_interrupted() => break Err(Stop::Interrupted),
                 Ok((output, _)) => {
@@ -398,18 +382,10 @@ pub(super) struct Known<'a> {
 pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Result<Finding, Stop> {
     let Known { alone, simulated, frames, path } = known;
     match *procedure {
-        Tcp::Connections { duration, precision, talk } => {
+        Tcp::Connections(plan) => {
             let highest = alone.unwrap_or(PacketRate(1000.0));
-            let plan = ConnectionRate {
-                duration,
-                lowest: highest * 0.0001,
-                highest,
-                precision,
-                transactions: talk.transactions,
-                window: talk.window,
-            };
-            let (found, best) = tcp::connection_rate(run, &plan)?;
-            let seconds = duration.as_secs_f64();
+            let (found, best) = tcp::connection_rate(run, (highest * 0.0001, highest), &plan)?;
+            let seconds = plan.duration.as_secs_f64();
             let name = format!("TCP connections per second[rfc9411 §7.2 {seconds}s 0 loss]");
             let rate = found.rate.map(|rate| rate.0);
             let what = if simulated { "the hosts over these wires" } else { "the tester alone" };
@@ -428,12 +404,12 @@ pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Resu
             };
             let finding = Finding { limited_by, ..Finding::of(figures) };
             Ok(finding
-                .remark(true, carried(talk.transactions))
+                .remark(true, carried(plan.talk.transactions))
                 .remark(found.bound == Bound::Tester, "higher rates were beyond the tester"))
         }
-        Tcp::Concurrent { first, most, rate, error, hold, talk } => {
-            let plan = Capacity { first, most, rate, error };
-            let found = tcp::concurrent(run, &plan, (talk.transactions, hold, talk.window))?;
+        Tcp::Concurrent { capacity, hold, talk } => {
+            let found = tcp::concurrent(run, &capacity, (hold, talk))?;
+            let (rate, most) = (capacity.rate, capacity.most);
             let name = format!(
                 "concurrent TCP connections[rfc9411 §7.5 opened at {}/s, held {}s, 0 loss]",
                 rate.0,
@@ -457,17 +433,7 @@ pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Resu
                 .remark(found.bound == Bound::Highest, at_least))
         }
         Tcp::Transactions { connections, repetitions, talk } => {
-            let load = TcpLoad {
-                rate: None,
-                connections,
-                concurrent: connections,
-                transactions: talk.transactions,
-                hold: None,
-                window: talk.window,
-                mss: None,
-                lossless: false,
-            };
-            let outputs = tcp::transactions(run, load, repetitions)?;
+            let outputs = tcp::transactions(run, TcpLoad::of(connections, talk), repetitions)?;
             let spread = |value: fn(&TcpOutput) -> f64| {
                 Spread::of(&outputs.iter().map(value).collect::<Vec<f64>>())
             };

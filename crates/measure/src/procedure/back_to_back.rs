@@ -26,10 +26,6 @@ use wire::PacketRate;
 /// What is to be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackToBack {
-    /// The medium's highest rate, from each port.
-    pub highest: PacketRate,
-    /// The throughput measured before, from each port, with the same flows and directions.
-    pub throughput: PacketRate,
     /// The longest burst, as time at the highest rate (2 seconds or more, 30 at most).
     pub longest: Duration,
     /// How close the search gets, in frames.
@@ -76,15 +72,20 @@ const NOTHING: Bursts = Bursts::None { tester: false, disturbed: false };
 /// At least this share of the medium's rate is all of it: the search's resolution.
 const WIRE_SPEED: f64 = 0.999;
 
-/// Measures it.
+/// Measures it where the medium has such a highest rate, and this throughput was measured before, from
+/// each port, with the same flows and directions.
 ///
 /// # Errors
 /// [`Stop`].
-pub fn back_to_back(run: &mut Run<'_>, plan: &BackToBack) -> Result<Bursts, Stop> {
-    if plan.throughput.0 >= WIRE_SPEED * plan.highest.0 {
+pub fn back_to_back(
+    run: &mut Run<'_>,
+    (highest, throughput): (PacketRate, PacketRate),
+    plan: &BackToBack,
+) -> Result<Bursts, Stop> {
+    if throughput.0 >= WIRE_SPEED * highest.0 {
         return Ok(Bursts::NotApplicable);
     }
-    let limit = (plan.highest.0 * plan.longest.as_secs_f64()).floor().max(1.0);
+    let limit = (highest.0 * plan.longest.as_secs_f64()).floor().max(1.0);
     let step = plan.step.max(1) as f64;
     let limit = (limit / step).ceil() * step;
     let search = Bisect {
@@ -109,8 +110,7 @@ pub fn back_to_back(run: &mut Run<'_>, plan: &BackToBack) -> Result<Bursts, Stop
         }
     }
     let Some(frames) = Spread::of(&lengths) else { return Ok(NOTHING) };
-    let (implied_buffer_s, corrected_buffer_s) =
-        buffer_times(frames.mean, plan.highest, plan.throughput);
+    let (implied_buffer_s, corrected_buffer_s) = buffer_times(frames.mean, highest, throughput);
     Ok(Bursts::Found { frames, implied_buffer_s, corrected_buffer_s, transient })
 }
 

@@ -29,10 +29,6 @@ use wire::PacketRate;
 pub struct Establishment {
     /// How many connections a trial has.
     pub connections: u64,
-    /// The lowest rate tried.
-    pub lowest: PacketRate,
-    /// The highest.
-    pub highest: PacketRate,
     /// How close the search gets, as a share.
     pub precision: f64,
     /// α: validation goes at this share of the rate tried.
@@ -48,14 +44,18 @@ pub struct Rate {
     pub bound: Bound,
 }
 
-/// Maximum connection establishment rate.
+/// Maximum connection establishment rate, between these.
 ///
 /// # Errors
 /// [`Stop`].
-pub fn establishment(run: &mut Run<'_>, plan: &Establishment) -> Result<Rate, Stop> {
+pub fn establishment(
+    run: &mut Run<'_>,
+    (lowest, highest): (PacketRate, PacketRate),
+    plan: &Establishment,
+) -> Result<Rate, Stop> {
     let search = Bisect {
-        lowest: plan.lowest.0,
-        highest: plan.highest.0,
+        lowest: lowest.0,
+        highest: highest.0,
         step: Step::Relative(plan.precision),
         verify: 0,
         values_max: 64,
@@ -126,13 +126,13 @@ const RATE_LEAST: f64 = 0.001;
 pub fn capacity(run: &mut Run<'_>, plan: &Capacity) -> Result<(Table, Option<PacketRate>), Stop> {
     let mut rate = None;
     let table = most_kept(plan, |connections| {
-        let (lowest, highest) = match rate {
+        let bounds = match rate {
             Some(before) => (before * GAMMA, before),
             None => (plan.rate * RATE_LEAST, plan.rate),
         };
         let (precision, validation) = (RATE_PRECISION, 1.0);
-        let plan = Establishment { connections, lowest, highest, precision, validation };
-        let found = establishment(run, &plan)?;
+        let plan = Establishment { connections, precision, validation };
+        let found = establishment(run, bounds, &plan)?;
         rate = found.rate.or(rate);
         Ok(match (found.rate, found.bound) {
             (Some(_), _) => Answer::Pass,

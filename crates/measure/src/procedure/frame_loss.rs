@@ -15,9 +15,7 @@ use wire::PacketRate;
 /// What is to be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameLoss {
-    /// The medium's highest rate, from each port.
-    pub highest: PacketRate,
-    /// The step, as a share of it: 0.1 or less.
+    /// The step, as a share of the medium's highest rate: 0.1 or less.
     pub step: f64,
     /// Of each trial.
     pub duration: Duration,
@@ -40,11 +38,15 @@ pub struct LossPoint {
     pub invalid: bool,
 }
 
-/// From the highest load down. Trials that the tester could not do end nothing, and are marked.
+/// From the highest load down: the medium's rate, from each port. Trials that the tester could not do end nothing, and are marked.
 ///
 /// # Errors
 /// [`Stop`].
-pub fn frame_loss(run: &mut Run<'_>, plan: &FrameLoss) -> Result<Vec<LossPoint>, Stop> {
+pub fn frame_loss(
+    run: &mut Run<'_>,
+    highest: PacketRate,
+    plan: &FrameLoss,
+) -> Result<Vec<LossPoint>, Stop> {
     let mut points = Vec::new();
     let mut free = 0;
     // Each step is so much of the highest rate, whether or not that goes into it: 93, 86 … 2 %.
@@ -53,7 +55,7 @@ pub fn frame_loss(run: &mut Run<'_>, plan: &FrameLoss) -> Result<Vec<LossPoint>,
         if load_percent <= 0.0 {
             break;
         }
-        let load = plan.highest * (load_percent / 100.0);
+        let load = highest * (load_percent / 100.0);
         let output = run.steady(load, plan.duration)?;
         let invalid = matches!(output.trial.outcome, Outcome::Invalid(_));
         let counts = output.trial.counts;

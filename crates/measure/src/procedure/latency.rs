@@ -20,8 +20,6 @@ use wire::PacketRate;
 /// What is to be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
-    /// From each port: the throughput, by RFC 2544.
-    pub load: PacketRate,
     /// How long the stream goes on (120 seconds or more).
     pub duration: Duration,
     /// When the first frame is tagged (60 seconds or later).
@@ -56,13 +54,13 @@ pub struct Latencies {
     pub all: Option<LatencyHistogram>,
 }
 
-/// Measures it.
+/// Measures it at a load from each port: the throughput, by RFC 2544.
 ///
 /// # Errors
 /// [`Stop`].
-pub fn latency(run: &mut Run<'_>, plan: &Latency) -> Result<Latencies, Stop> {
+pub fn latency(run: &mut Run<'_>, load: PacketRate, plan: &Latency) -> Result<Latencies, Stop> {
     let tag = Some(Tag { after: plan.after, frames: plan.tagged });
-    let input = TrialInput::Steady { load: plan.load, duration: plan.duration, tag };
+    let input = TrialInput::Steady { load, duration: plan.duration, tag };
     let mut ways: Vec<Way> = vec![];
     let (mut tagged_lost, mut invalid, mut lossy) = (0, 0, 0);
     let mut tagged_each = plan.tagged;

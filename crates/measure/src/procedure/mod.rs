@@ -54,10 +54,17 @@ mod simulated;
 #[cfg(test)]
 mod tests;
 
+pub use back_to_back::BackToBack;
+pub use connections::{Capacity, Establishment};
+pub use frame_loss::FrameLoss;
+pub use latency::Latency;
+pub use recovery::Recovery;
+pub use variation::DelayVariation;
+
 use crate::delay::Variation;
 use crate::latency_histogram::LatencyHistogram;
 use crate::receive::Tally;
-use crate::result::Latency;
+use crate::result;
 use crate::series::Series;
 use crate::trial::{Conditions, Outcome, Reason, Trial};
 use std::fmt;
@@ -224,9 +231,9 @@ pub struct Direction {
     /// Frames that came elsewhere.
     pub elsewhere: u64,
     /// Latencies of all frames received, in nanoseconds.
-    pub latency: Option<Latency>,
+    pub latency: Option<result::Latency>,
     /// Those of tagged frames.
-    pub tagged: Option<Latency>,
+    pub tagged: Option<result::Latency>,
     /// How much latencies vary.
     pub variation: Option<Variation>,
     /// See [`TrialOutput::time`].

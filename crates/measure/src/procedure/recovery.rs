@@ -20,21 +20,17 @@ use wire::PacketRate;
 /// After an overload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recovery {
-    /// The throughput, from each port.
-    pub throughput: PacketRate,
-    /// The medium's highest rate: the overload is not above.
-    pub highest: PacketRate,
     /// How long the overload lasts (60 seconds or more).
-    pub overload_for: Duration,
+    pub overload: Duration,
     /// How long the device is watched afterwards.
-    pub watch_for: Duration,
+    pub watch: Duration,
     /// How often.
     pub repetitions: u32,
 }
 
 /// What was found, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LatencyHistogram {
+pub struct Recovered {
     /// The load of the first part, frames per second from each port.
     pub load: PacketRate,
     /// The times; the mean is the benchmark.
@@ -47,19 +43,23 @@ pub struct LatencyHistogram {
     pub unharmed: u32,
 }
 
-/// After an overload.
+/// After an overload of what has this throughput from each port, and not above the medium's highest rate.
 ///
 /// # Errors
 /// [`Stop`].
-pub fn recovery(run: &mut Run<'_>, plan: &Recovery) -> Result<LatencyHistogram, Stop> {
-    let high = PacketRate((plan.throughput.0 * 1.1).min(plan.highest.0));
+pub fn recovery(
+    run: &mut Run<'_>,
+    (throughput, highest): (PacketRate, PacketRate),
+    plan: &Recovery,
+) -> Result<Recovered, Stop> {
+    let high = PacketRate((throughput.0 * 1.1).min(highest.0));
     let input = TrialInput::StepDown {
         high,
-        high_for: plan.overload_for,
+        high_for: plan.overload,
         low: high * 0.5,
-        low_for: plan.watch_for,
+        low_for: plan.watch,
     };
-    repeat(run, input, high, plan.repetitions, Some(plan.watch_for))
+    repeat(run, input, high, plan.repetitions, Some(plan.watch))
 }
 
 /// After a reset in the midst of frames at this load.
@@ -72,7 +72,7 @@ pub fn reset(
     before: Duration,
     after: Duration,
     repetitions: u32,
-) -> Result<LatencyHistogram, Stop> {
+) -> Result<Recovered, Stop> {
     repeat(run, TrialInput::Reset { load, before, after }, load, repetitions, None)
 }
 
@@ -82,7 +82,7 @@ fn repeat(
     load: PacketRate,
     repetitions: u32,
     watch_for: Option<Duration>,
-) -> Result<LatencyHistogram, Stop> {
+) -> Result<Recovered, Stop> {
     let (mut times, mut invalid, mut never, mut unharmed) = (vec![], 0, 0, 0);
     for _ in 0..repetitions {
         let output = run.trial(input)?;
@@ -99,5 +99,5 @@ fn repeat(
             (_, None) => never += 1,
         }
     }
-    Ok(LatencyHistogram { load, times: Spread::of(&times), invalid, never, unharmed })
+    Ok(Recovered { load, times: Spread::of(&times), invalid, never, unharmed })
 }

@@ -18,7 +18,7 @@
 //! Missing: **traffic management tests** (§5), **transfers both ways at once**.
 
 use super::bisect::Answer;
-use super::tcp::{TcpLoad, TcpOutput};
+use super::tcp::{Talk, TcpLoad, TcpOutput};
 use super::throughput::answer;
 use super::{Run, Stop, TrialInput};
 use crate::tcp::Transactions;
@@ -103,16 +103,7 @@ pub enum Found {
 fn transfer(mss: u16, connections: u64, window: u32, bytes: u64) -> TcpLoad {
     let transactions =
         Transactions { count: 1, request: 1, response: bytes, think: Duration::ZERO };
-    TcpLoad {
-        rate: None,
-        connections,
-        concurrent: connections,
-        transactions,
-        hold: None,
-        window,
-        mss: Some(mss),
-        lossless: false,
-    }
+    TcpLoad { mss: Some(mss), ..TcpLoad::of(connections, Talk { transactions, window }) }
 }
 
 /// What the path is. `most` is the largest MSS the

@@ -44,7 +44,30 @@ pub struct TcpLoad {
     pub lossless: bool,
 }
 
+/// What is said on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Talk {
+    /// What is asked and answered.
+    pub transactions: Transactions,
+    /// The receive window of both ends, in bytes.
+    pub window: u32,
+}
+
 impl TcpLoad {
+    /// So many connections, all at a time, opened as fast as may be, each closed when all is said.
+    pub fn of(connections: u64, Talk { transactions, window }: Talk) -> TcpLoad {
+        TcpLoad {
+            rate: None,
+            connections,
+            concurrent: connections,
+            transactions,
+            hold: None,
+            window,
+            mss: None,
+            lossless: false,
+        }
+    }
+
     /// Transactions there are to be.
     pub fn transactions_due(&self) -> u64 {
         self.connections * u64::from(self.transactions.count)
@@ -109,29 +132,25 @@ impl TcpOutput {
 pub struct ConnectionRate {
     /// How long connections are opened.
     pub duration: Duration,
-    /// The lowest rate tried.
-    pub lowest: PacketRate,
-    /// The highest.
-    pub highest: PacketRate,
     /// How close the search gets, as a share.
     pub precision: f64,
     /// What each carries.
-    pub transactions: Transactions,
-    /// The receive window.
-    pub window: u32,
+    pub talk: Talk,
 }
 
-/// TCP connections per second: the highest rate without fault, and what came of that trial.
+/// TCP connections per second: the highest rate between these without fault, and what came of that
+/// trial.
 ///
 /// # Errors
 /// [`Stop`].
 pub fn connection_rate(
     run: &mut Run<'_>,
+    (lowest, highest): (PacketRate, PacketRate),
     plan: &ConnectionRate,
 ) -> Result<(Rate, Option<TcpOutput>), Stop> {
     let search = Bisect {
-        lowest: plan.lowest.0,
-        highest: plan.highest.0,
+        lowest: lowest.0,
+        highest: highest.0,
         step: Step::Relative(plan.precision),
         verify: 0,
         values_max: 64,
@@ -139,16 +158,8 @@ pub fn connection_rate(
     let mut best: Option<TcpOutput> = None;
     let found = search.run(|rate| {
         let connections = (rate * plan.duration.as_secs_f64()).ceil().max(1.0) as u64;
-        let load = TcpLoad {
-            rate: Some(PacketRate(rate)),
-            connections,
-            concurrent: connections,
-            transactions: plan.transactions,
-            hold: None,
-            window: plan.window,
-            mss: None,
-            lossless: true,
-        };
+        let rate = Some(PacketRate(rate));
+        let load = TcpLoad { rate, lossless: true, ..TcpLoad::of(connections, plan.talk) };
         let output = run.trial(TrialInput::Tcp(load))?;
         let answer = answer(&output);
         let higher = best.as_ref().is_none_or(|best| best.load.connections < connections);
@@ -167,19 +178,11 @@ pub fn connection_rate(
 pub fn concurrent(
     run: &mut Run<'_>,
     plan: &Capacity,
-    (transactions, hold, window): (Transactions, Duration, u32),
+    (hold, talk): (Duration, Talk),
 ) -> Result<Table, Stop> {
     most_kept(plan, |connections| {
-        let load = TcpLoad {
-            rate: Some(plan.rate),
-            connections,
-            concurrent: connections,
-            transactions,
-            hold: Some(hold),
-            window,
-            mss: None,
-            lossless: true,
-        };
+        let (rate, hold) = (Some(plan.rate), Some(hold));
+        let load = TcpLoad { rate, hold, lossless: true, ..TcpLoad::of(connections, talk) };
         Ok(answer(&run.trial(TrialInput::Tcp(load))?))
     })
 }

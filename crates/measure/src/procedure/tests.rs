@@ -1,15 +1,15 @@
 //! Every procedure on simulated devices, its result compared with what is true of them.
 
-use super::back_to_back::{BackToBack, Bursts, back_to_back, buffer_times};
+use super::back_to_back::{Bursts, back_to_back, buffer_times};
 use super::bridge::{address_caching, address_learning, broadcast, congestion, forwarding};
-use super::connections::{Capacity, Establishment, capacity, establishment, tear_down};
-use super::frame_loss::{FrameLoss, frame_loss};
-use super::latency::{Latency, latency};
-use super::recovery::{Recovery, recovery, reset};
+use super::connections::{capacity, establishment, tear_down};
+use super::frame_loss::frame_loss;
+use super::latency::latency;
+use super::recovery::{recovery, reset};
 use super::rfc6349::Found;
 use super::simulated::{STEADY, Simulated};
 use super::throughput::{Bisection, bisection, goals};
-use super::variation::{DelayVariation, variation};
+use super::variation::variation;
 use super::*;
 use crate::mlrsearch::{Goal, MlrSearch};
 use crate::procedure::bisect::Bound;
@@ -124,43 +124,39 @@ fn throughput_by_goals() {
 #[test]
 fn latencies() {
     let plan = Latency {
-        load: PacketRate(5e5),
         duration: Duration::from_secs(120),
         after: Duration::from_secs(60),
         tagged: 500,
         repetitions: 20,
     };
     let mut device = STEADY;
-    let found = latency(&mut Run::new(&mut device), &plan).unwrap();
+    let load = PacketRate(5e5);
+    let found = latency(&mut Run::new(&mut device), load, &plan).unwrap();
     let (typical, worst) = (found.typical.unwrap(), found.worst.unwrap());
     assert_eq!((typical.n, typical.median, worst.median), (20, 5049.5, 5099.0));
     assert_eq!((found.tagged_lost, found.invalid, found.lossy), (0, 0, 0));
     assert_eq!(found.all.unwrap().len(), 20 * 100);
 
     // RFC 2544: one frame a repetition.
-    let found = latency(&mut Run::new(&mut device), &Latency { tagged: 1, ..plan }).unwrap();
+    let one = Latency { tagged: 1, ..plan };
+    let found = latency(&mut Run::new(&mut device), load, &one).unwrap();
     assert_eq!(found.tagged.unwrap().mean, 5000.0);
 
     // At 5 frames a second there are 300 to be tagged: no others are lost, and the figure is of these.
-    let slow = Latency { load: PacketRate(5.0), ..plan };
-    let found = latency(&mut Run::new(&mut device), &slow).unwrap();
+    let found = latency(&mut Run::new(&mut device), PacketRate(5.0), &plan).unwrap();
     assert_eq!((found.tagged_each, found.tagged_lost), (300, 0));
 
     // A tester that is late in every trial: no latency is claimed.
     let mut late = Simulated { stretch: 1, ..STEADY };
-    let found = latency(&mut Run::new(&mut late), &plan).unwrap();
+    let found = latency(&mut Run::new(&mut late), load, &plan).unwrap();
     assert_eq!((found.typical, found.invalid), (None, 20));
 }
 
 #[test]
 fn delay_variation() {
-    let plan = DelayVariation {
-        load: PacketRate(5e5),
-        duration: Duration::from_secs(60),
-        repetitions: 20,
-    };
+    let plan = DelayVariation { duration: Duration::from_secs(60), repetitions: 20 };
     let mut device = STEADY;
-    let found = variation(&mut Run::new(&mut device), &plan).unwrap();
+    let found = variation(&mut Run::new(&mut device), PacketRate(5e5), &plan).unwrap();
     let medians = [found.ipdv_min, found.ipdv_median, found.ipdv_max].map(|s| s.unwrap().median);
     assert_eq!(medians, [-99.0, 1.0, 1.0]);
     // To three digits: 5099 − 5000 in buckets of 4.
@@ -169,9 +165,10 @@ fn delay_variation() {
 
 #[test]
 fn frame_loss_ends_after_two_trials_without() {
-    let plan = FrameLoss { highest: PacketRate(1e6), step: 0.1, duration: SECOND };
+    let plan = FrameLoss { step: 0.1, duration: SECOND };
+    let highest = PacketRate(1e6);
     let mut device = Simulated { capacity: 550e3, ..STEADY };
-    let points = frame_loss(&mut Run::new(&mut device), &plan).unwrap();
+    let points = frame_loss(&mut Run::new(&mut device), highest, &plan).unwrap();
     let loads: Vec<f64> = points.iter().map(|point| point.load_percent.round()).collect();
     assert_eq!(loads, [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 40.0]);
     assert!((points[0].loss_percent - 45.0).abs() < 1e-9);
@@ -179,12 +176,12 @@ fn frame_loss_ends_after_two_trials_without() {
     assert_eq!((points[5].lost, points[6].lost), (0, 0));
     // One frame in a million is not nothing.
     let mut one = Simulated { flake: 1, ..STEADY };
-    let points = frame_loss(&mut Run::new(&mut one), &plan).unwrap();
+    let points = frame_loss(&mut Run::new(&mut one), highest, &plan).unwrap();
     assert_eq!((points.len(), points[9].lost), (10, 1));
     // A step that does not go into 100 %.
     let plan = FrameLoss { step: 0.07, ..plan };
     let mut device = Simulated { capacity: 1.0, ..STEADY };
-    let points = frame_loss(&mut Run::new(&mut device), &plan).unwrap();
+    let points = frame_loss(&mut Run::new(&mut device), highest, &plan).unwrap();
     let percent: Vec<f64> = points.iter().map(|point| point.load_percent).collect();
     assert_eq!(percent, (0..15).map(|n| 100.0 - 7.0 * f64::from(n)).collect::<Vec<_>>());
     assert_eq!(points[1].load, 930e3);
@@ -192,18 +189,12 @@ fn frame_loss_ends_after_two_trials_without() {
 
 #[test]
 fn bursts_and_buffer_times() {
-    let plan = BackToBack {
-        highest: PacketRate(1_488_095.0),
-        throughput: PacketRate(1e6),
-        longest: Duration::from_secs(2),
-        step: 1,
-        verify: 1,
-        repetitions: 50,
-    };
+    let rates @ (highest, _) = (PacketRate(1_488_095.0), PacketRate(1e6));
+    let plan = BackToBack { longest: Duration::from_secs(2), step: 1, verify: 1, repetitions: 50 };
     // The buffer fills at the difference of the rates: its 3000 frames are full after a burst of
     // 3000 / (1 − 1 / 1.488), and the correction finds them again.
     let mut device = Simulated { buffer: 3000.0, ..STEADY };
-    let found = back_to_back(&mut Run::new(&mut device), &plan).unwrap();
+    let found = back_to_back(&mut Run::new(&mut device), rates, &plan).unwrap();
     let Bursts::Found { frames, implied_buffer_s, corrected_buffer_s, .. } = found else {
         panic!("{found:?}")
     };
@@ -213,14 +204,13 @@ fn bursts_and_buffer_times() {
     assert!((corrected_buffer_s * 1_488_095.0 - 3000.0).abs() < 1.0, "{corrected_buffer_s}");
     assert!(implied_buffer_s > corrected_buffer_s);
 
-    let fast = BackToBack { throughput: plan.highest, ..plan };
-    let found = back_to_back(&mut Run::new(&mut device), &fast).unwrap();
+    let found = back_to_back(&mut Run::new(&mut device), (highest, highest), &plan).unwrap();
     assert_eq!(found, Bursts::NotApplicable);
     let mut endless = Simulated { buffer: 1e9, ..STEADY };
-    let found = back_to_back(&mut Run::new(&mut endless), &plan).unwrap();
+    let found = back_to_back(&mut Run::new(&mut endless), rates, &plan).unwrap();
     assert_eq!(found, Bursts::AtLimit { frames: 2_976_190 });
     let mut weak = Simulated { tester: 1000.0, ..STEADY };
-    let found = back_to_back(&mut Run::new(&mut weak), &plan).unwrap();
+    let found = back_to_back(&mut Run::new(&mut weak), rates, &plan).unwrap();
     assert_eq!(found, Bursts::None { tester: true, disturbed: false });
 }
 
@@ -270,24 +260,19 @@ fn buffer_times_by_hand() {
 
 #[test]
 fn times_after_overload_and_reset() {
-    let plan = Recovery {
-        throughput: PacketRate(1e6),
-        highest: PacketRate(1_488_095.0),
-        overload_for: Duration::from_secs(60),
-        watch_for: SECOND,
-        repetitions: 3,
-    };
+    let rates = (PacketRate(1e6), PacketRate(1_488_095.0));
+    let plan = Recovery { overload: Duration::from_secs(60), watch: SECOND, repetitions: 3 };
     let mut device = STEADY;
     let mut run = Run::new(&mut device);
-    let found = recovery(&mut run, &plan).unwrap();
+    let found = recovery(&mut run, rates, &plan).unwrap();
     assert_eq!((found.times.unwrap().mean, found.load.0.round()), (30e6, 1.1e6));
     let TrialInput::StepDown { high, low, .. } = run.journal[0].input else { panic!() };
     assert_eq!(low.0, high.0 * 0.5);
     // The medium's rate is as much as there is.
-    let capped = Recovery { highest: PacketRate(1.05e6), ..plan };
-    assert_eq!(recovery(&mut run, &capped).unwrap().load.0, 1.05e6);
+    let capped = (rates.0, PacketRate(1.05e6));
+    assert_eq!(recovery(&mut run, capped, &plan).unwrap().load.0, 1.05e6);
     let mut never = Simulated { recovery: SECOND, ..STEADY };
-    let found = recovery(&mut Run::new(&mut never), &plan).unwrap();
+    let found = recovery(&mut Run::new(&mut never), rates, &plan).unwrap();
     assert_eq!((found.times, found.never), (None, 3));
 
     let mut run = Run::new(&mut device);
@@ -401,14 +386,14 @@ fn directions_are_not_pooled() {
         }
     }
     let (load, duration) = (PacketRate(100.0), SECOND);
-    let plan = DelayVariation { load, duration, repetitions: 3 };
-    let found = variation(&mut Run::new(&mut TwoWays), &plan).unwrap();
+    let plan = DelayVariation { duration, repetitions: 3 };
+    let found = variation(&mut Run::new(&mut TwoWays), load, &plan).unwrap();
     let medians = [found.pdv, found.ipdv_min, found.ipdv_max].map(|one| one.unwrap().median);
     assert_eq!((medians, found.directions), ([0.0; 3], 2));
     assert_eq!(found.all.unwrap().len(), 600);
     for tagged in [1, 5] {
-        let plan = Latency { load, duration, after: Duration::ZERO, tagged, repetitions: 3 };
-        let found = latency(&mut Run::new(&mut TwoWays), &plan).unwrap();
+        let plan = Latency { duration, after: Duration::ZERO, tagged, repetitions: 3 };
+        let found = latency(&mut Run::new(&mut TwoWays), load, &plan).unwrap();
         let of = [found.tagged.map(|s| s.mean), found.typical.map(|s| s.median)];
         assert_eq!((of, found.directions), ([Some(109_050.0); 2], 2));
         assert_eq!(found.worst.unwrap().min, 109_050.0);
@@ -438,14 +423,9 @@ fn a_disturbed_trial_is_no_congestion() {
 fn stateful_devices() {
     let mut device = STEADY;
     let mut run = Run::new(&mut device);
-    let plan = Establishment {
-        connections: 4000,
-        lowest: PacketRate(1000.0),
-        highest: PacketRate(1e6),
-        precision: 0.01,
-        validation: 1.0,
-    };
-    let found = establishment(&mut run, &plan).unwrap();
+    let bounds = (PacketRate(1000.0), PacketRate(1e6));
+    let plan = Establishment { connections: 4000, precision: 0.01, validation: 1.0 };
+    let found = establishment(&mut run, bounds, &plan).unwrap();
     assert!((247e3..=250e3).contains(&found.rate.unwrap().0), "{found:?}");
     assert_eq!(tear_down(&mut run, 4000, 5).unwrap().unwrap().mean.round(), 1e7);
     for (first, most, rate, truth, bound) in [
@@ -468,15 +448,10 @@ fn real_connections() {
     let talk = Transactions { count: 2, request: 100, response: 1000, think: Duration::ZERO };
     let mut device = STEADY;
     let mut run = Run::new(&mut device);
-    let plan = tcp::ConnectionRate {
-        duration: SECOND,
-        lowest: PacketRate(1000.0),
-        highest: PacketRate(1e6),
-        precision: 0.01,
-        transactions: talk,
-        window: 65_535,
-    };
-    let (found, best) = tcp::connection_rate(&mut run, &plan).unwrap();
+    let bounds = (PacketRate(1000.0), PacketRate(1e6));
+    let talk = tcp::Talk { transactions: talk, window: 65_535 };
+    let plan = tcp::ConnectionRate { duration: SECOND, precision: 0.01, talk };
+    let (found, best) = tcp::connection_rate(&mut run, bounds, &plan).unwrap();
     let rate = found.rate.unwrap().0;
     assert!((247e3..=250e3).contains(&rate) && found.bound == Bound::Loss, "{found:?}");
     let best = best.unwrap();
@@ -484,18 +459,9 @@ fn real_connections() {
     assert!(best.is_faultless());
     // The table's size, whatever the rate of coming and going was.
     let plan = Capacity { first: 1000, most: 1 << 20, rate: PacketRate(1000.0), error: 1 };
-    let found = tcp::concurrent(&mut run, &plan, (talk, SECOND, 65_535)).unwrap();
+    let found = tcp::concurrent(&mut run, &plan, (SECOND, talk)).unwrap();
     assert_eq!((found.connections, found.bound), (Some(10_000), Bound::Loss));
-    let load = TcpLoad {
-        rate: None,
-        connections: 500,
-        concurrent: 500,
-        transactions: talk,
-        hold: None,
-        window: 65_535,
-        mss: None,
-        lossless: false,
-    };
+    let load = TcpLoad::of(500, talk);
     let found = tcp::transactions(&mut run, load, 3).unwrap();
     assert_eq!(found.len(), 3);
     // A thousand answers, a millisecond for each connection.

@@ -23,8 +23,6 @@ use wire::PacketRate;
 /// What is to be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DelayVariation {
-    /// From each port: the throughput.
-    pub load: PacketRate,
     /// 60 seconds or more.
     pub duration: Duration,
     /// 20 or more.
@@ -54,15 +52,19 @@ pub struct Variations {
     pub lossy: u32,
 }
 
-/// Measures it.
+/// Measures it at a load from each port: the throughput.
 ///
 /// # Errors
 /// [`Stop`].
-pub fn variation(run: &mut Run<'_>, plan: &DelayVariation) -> Result<Variations, Stop> {
+pub fn variation(
+    run: &mut Run<'_>,
+    load: PacketRate,
+    plan: &DelayVariation,
+) -> Result<Variations, Stop> {
     let mut ways: BTreeMap<(u32, u32), Way> = BTreeMap::new();
     let (mut invalid, mut lossy, mut every) = (0, 0, None);
     for _ in 0..plan.repetitions {
-        let output = run.steady(plan.load, plan.duration)?;
+        let output = run.steady(load, plan.duration)?;
         // Of invalid ones, too: how many directions there are is in the figures' names.
         for way in &output.directions {
             ways.entry(way.ports).or_default();

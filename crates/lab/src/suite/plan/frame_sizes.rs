@@ -87,12 +87,12 @@ pub(super) fn suit(
     let name = procedure.name();
     let no_length = sizes.iter().all(|size| size.mix().is_some());
     let why = match procedure {
-        Procedure::Establishment { .. }
-        | Procedure::TearDown { .. }
-        | Procedure::Capacity { .. } => format!(
-            "{name} opens each connection by one frame (RFC 9693): frame-sizes = [64] instead of \
+        Procedure::Establishment(_) | Procedure::TearDown { .. } | Procedure::Capacity(_) => {
+            format!(
+                "{name} opens each connection by one frame (RFC 9693): frame-sizes = [64] instead of \
              {mix}; what a table of connections costs a mix, throughput tells"
-        ),
+            )
+        }
         Procedure::Tcp(_) => format!(
             "{name}: TCP makes segments of its own lengths: frame-sizes = [1518], the longest, \
              instead of {mix}"

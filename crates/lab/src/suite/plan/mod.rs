@@ -51,8 +51,8 @@ pub use replay::Replay;
 pub use scaling::Scaling;
 pub use simulated::Simulated;
 pub use stream::Spec;
+pub use tcp::Tcp;
 pub(super) use tcp::mss;
-pub use tcp::{Talk, Tcp};
 pub use traffic::{Distribution, Mesh, Traffic};
 pub use value::At;
 

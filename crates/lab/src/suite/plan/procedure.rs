@@ -2,6 +2,9 @@
 
 use super::{Spec, Tcp};
 use measure::mlrsearch::Goal;
+use measure::procedure::{
+    BackToBack, Capacity, DelayVariation, Establishment, FrameLoss, Latency, Recovery,
+};
 use std::time::Duration;
 use wire::PacketRate;
 
@@ -75,50 +78,15 @@ pub enum Procedure {
         highest: Offer,
     },
     /// RFC 2544 §26.2; with hundreds of tagged frames RFC 8219 §7.2.
-    Latency {
-        /// How long the stream goes on.
-        duration: Duration,
-        /// When the first frame is tagged.
-        after: Duration,
-        /// How many are.
-        tagged: u64,
-        /// How often.
-        repetitions: u32,
-    },
+    Latency(Latency),
     /// RFC 8219 §7.3.
-    DelayVariation {
-        /// How long.
-        duration: Duration,
-        /// How often.
-        repetitions: u32,
-    },
+    DelayVariation(DelayVariation),
     /// RFC 2544 §26.3.
-    FrameLoss {
-        /// As a share of the wire's rate.
-        step: f64,
-        /// Of each trial.
-        duration: Duration,
-    },
+    FrameLoss(FrameLoss),
     /// RFC 9004.
-    BackToBack {
-        /// The longest burst, as time.
-        longest: Duration,
-        /// In frames.
-        step: u64,
-        /// How often a lossy burst is asked again.
-        verify: u32,
-        /// How often the search is repeated.
-        repetitions: u32,
-    },
+    BackToBack(BackToBack),
     /// RFC 2544 §26.5.
-    Recovery {
-        /// How long the overload lasts.
-        overload: Duration,
-        /// How long the device is watched then.
-        watch: Duration,
-        /// How often.
-        repetitions: u32,
-    },
+    Recovery(Recovery),
     /// RFC 2544 §26.6: smallest frames only.
     Reset {
         /// Frames before it.
@@ -160,14 +128,7 @@ pub enum Procedure {
         duration: Duration,
     },
     /// RFC 9693.
-    Establishment {
-        /// Of each trial.
-        connections: u64,
-        /// How close.
-        precision: f64,
-        /// α.
-        validation: f64,
-    },
+    Establishment(Establishment),
     /// RFC 9693.
     TearDown {
         /// So many.
@@ -176,16 +137,7 @@ pub enum Procedure {
         repetitions: u32,
     },
     /// RFC 9693.
-    Capacity {
-        /// Where to begin.
-        first: u64,
-        /// No more are tried.
-        most: u64,
-        /// Offered at this rate.
-        rate: PacketRate,
-        /// How close.
-        error: u64,
-    },
+    Capacity(Capacity),
     /// RFC 9411 §7: real connections.
     Tcp(Tcp),
     /// The plan's own streams, all at once.
@@ -197,20 +149,20 @@ impl Procedure {
     pub fn name(&self) -> &'static str {
         match self {
             Procedure::Throughput { .. } => "throughput",
-            Procedure::Latency { .. } => "latency",
-            Procedure::DelayVariation { .. } => "delay-variation",
-            Procedure::FrameLoss { .. } => "frame-loss",
-            Procedure::BackToBack { .. } => "back-to-back",
-            Procedure::Recovery { .. } => "recovery",
+            Procedure::Latency(_) => "latency",
+            Procedure::DelayVariation(_) => "delay-variation",
+            Procedure::FrameLoss(_) => "frame-loss",
+            Procedure::BackToBack(_) => "back-to-back",
+            Procedure::Recovery(_) => "recovery",
             Procedure::Reset { .. } => "reset",
             Procedure::Forwarding { .. } => "forwarding",
             Procedure::AddressCaching { .. } => "address-caching",
             Procedure::AddressLearning { .. } => "address-learning",
             Procedure::Broadcast { .. } => "broadcast",
             Procedure::Congestion { .. } => "congestion",
-            Procedure::Establishment { .. } => "establishment",
+            Procedure::Establishment(_) => "establishment",
             Procedure::TearDown { .. } => "tear-down",
-            Procedure::Capacity { .. } => "capacity",
+            Procedure::Capacity(_) => "capacity",
             Procedure::Tcp(tcp) => tcp.name(),
             Procedure::Streams(_) => "streams",
         }
@@ -253,8 +205,8 @@ impl Procedure {
             Procedure::TearDown { .. } => Need::Forgetting,
             Procedure::AddressCaching { .. }
             | Procedure::AddressLearning { .. }
-            | Procedure::Capacity { .. } => Need::EmptyTable,
-            Procedure::Establishment { .. } | Procedure::Tcp(_) => Need::NewConnections,
+            | Procedure::Capacity(_) => Need::EmptyTable,
+            Procedure::Establishment(_) | Procedure::Tcp(_) => Need::NewConnections,
             _ => Need::Nothing,
         }
     }

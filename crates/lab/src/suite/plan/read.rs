@@ -352,7 +352,7 @@ fn meshed(
     let traffic = Traffic::Hosts { distribution: Distribution::Meshed { mesh, ports } };
     // Before the drop and behind it they are other streams, and there are numbers for 256.
     let many = traffic.senders() * traffic.destinations() > 128;
-    if many && procedures.iter().any(|one| matches!(one, Procedure::Recovery { .. })) {
+    if many && procedures.iter().any(|one| matches!(one, Procedure::Recovery(_))) {
         return bad(format!(
             "recovery has two streams from each port to every other, 256 at most: ports = 2 to 11, not \
              {ports}, or distribution = \"non-meshed\""

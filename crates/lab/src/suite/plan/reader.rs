@@ -9,6 +9,9 @@ use super::value::{Number, Rate, Source};
 use super::{BadPlan, Criterion, Offer, Procedure, Spec, Tcp};
 use measure::FrameSize;
 use measure::mlrsearch::{Goal, MlrSearch};
+use measure::procedure::{
+    BackToBack, Capacity, DelayVariation, Establishment, FrameLoss, Latency, Recovery,
+};
 use serde::Deserialize;
 use std::ops::Range;
 use std::time::Duration;
@@ -119,19 +122,19 @@ impl Reader<'_> {
                     return Err(self.source.bad(value, why));
                 }
                 let tagged = number(&table.tagged, 1, 1_000_000)?;
-                Procedure::Latency { duration, after, tagged, repetitions: times(20)? }
+                Procedure::Latency(Latency { duration, after, tagged, repetitions: times(20)? })
             }
-            "delay-variation" => Procedure::DelayVariation {
+            "delay-variation" => Procedure::DelayVariation(DelayVariation {
                 duration: trial(&table.duration, 60)?,
                 repetitions: times(20)?,
-            },
+            }),
             "frame-loss" => {
                 let step = share(&table.step, 0.1, "a step")?;
                 if let Some(value) = table.step.as_ref().filter(|_| step > 0.1 + 1e-9) {
                     let why = "the step is 10 % of the highest rate at most (RFC 2544 §26.3)";
                     return Err(self.source.bad(value, why));
                 }
-                Procedure::FrameLoss { step, duration: trial(&table.duration, 60)? }
+                Procedure::FrameLoss(FrameLoss { step, duration: trial(&table.duration, 60)? })
             }
             "back-to-back" => {
                 let longest = time(&table.longest, 2)?;
@@ -149,13 +152,13 @@ impl Reader<'_> {
                     },
                 };
                 let verify = number(&table.verify, 1, 10)? as u32;
-                Procedure::BackToBack { longest, step, verify, repetitions: times(50)? }
+                Procedure::BackToBack(BackToBack { longest, step, verify, repetitions: times(50)? })
             }
-            "recovery" => Procedure::Recovery {
+            "recovery" => Procedure::Recovery(Recovery {
                 overload: trial(&table.overload, 60)?,
                 watch: time(&table.watch, 10)?,
                 repetitions: times(3)?,
-            },
+            }),
             "reset" => Procedure::Reset {
                 before: time(&table.before, 10)?,
                 watch: time(&table.watch, 60)?,
@@ -181,11 +184,11 @@ impl Reader<'_> {
                 addresses: number(&table.addresses, 4096, 1 << 20)?,
                 precision: precision(0.01)?,
             },
-            "establishment" => Procedure::Establishment {
+            "establishment" => Procedure::Establishment(Establishment {
                 connections: number(&table.connections, 10_000, 1 << 22)?,
                 precision: precision(0.01)?,
                 validation: share(&table.validation, 1.0, "validation")?,
-            },
+            }),
             "tear-down" => Procedure::TearDown {
                 connections: number(&table.connections, 10_000, 1 << 22)?,
                 repetitions: times(10)?,
@@ -198,7 +201,8 @@ impl Reader<'_> {
                     return Err(self.source.bad(value, why));
                 }
                 let rate = self.rate(table.rate.as_ref(), 100_000.0)?;
-                Procedure::Capacity { first, most, rate, error: number(&table.error, 1, 1 << 20)? }
+                let error = number(&table.error, 1, 1 << 20)?;
+                Procedure::Capacity(Capacity { first, most, rate, error })
             }
         })
     }

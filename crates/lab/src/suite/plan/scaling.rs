@@ -6,6 +6,9 @@
 
 use super::{Criterion, Modifier, Plan, Procedure};
 use measure::FrameSize;
+use measure::procedure::{
+    BackToBack, Capacity, DelayVariation, Establishment, FrameLoss, Latency, Recovery,
+};
 use std::time::Duration;
 
 /// What makes a plan short: it is said in the result.
@@ -127,7 +130,7 @@ impl Plan {
                         }
                     }
                 }
-                Procedure::Latency { duration, after, repetitions, .. } => {
+                Procedure::Latency(Latency { duration, after, repetitions, .. }) => {
                     let shorter = time(*duration);
                     // The tag is where it was said to be, unless that is cut off.
                     if shorter < *duration {
@@ -135,16 +138,16 @@ impl Plan {
                     }
                     *repetitions = times(*repetitions);
                 }
-                Procedure::DelayVariation { duration, repetitions } => {
+                Procedure::DelayVariation(DelayVariation { duration, repetitions }) => {
                     (*duration, *repetitions) = (time(*duration), times(*repetitions));
                 }
-                Procedure::FrameLoss { duration, .. }
+                Procedure::FrameLoss(FrameLoss { duration, .. })
                 | Procedure::Forwarding { duration }
                 | Procedure::Congestion { duration } => *duration = time(*duration),
-                Procedure::BackToBack { longest, repetitions, .. } => {
+                Procedure::BackToBack(BackToBack { longest, repetitions, .. }) => {
                     (*longest, *repetitions) = (time(*longest), times(*repetitions));
                 }
-                Procedure::Recovery { overload, watch, repetitions }
+                Procedure::Recovery(Recovery { overload, watch, repetitions })
                 | Procedure::Reset { before: overload, watch, repetitions } => {
                     (*overload, *watch) = (time(*overload), time(*watch));
                     *repetitions = times(*repetitions);
@@ -154,7 +157,7 @@ impl Plan {
                     *precision = precision.max(scaling.precision);
                 }
                 Procedure::AddressLearning { addresses: n, precision }
-                | Procedure::Establishment { connections: n, precision, .. } => {
+                | Procedure::Establishment(Establishment { connections: n, precision, .. }) => {
                     *n = (*n).min(scaling.counts_at_most);
                     *precision = precision.max(scaling.precision);
                 }
@@ -165,7 +168,7 @@ impl Plan {
                 Procedure::AddressCaching { most, .. } => {
                     *most = (*most).min(scaling.counts_at_most)
                 }
-                Procedure::Capacity { first, most, .. } => {
+                Procedure::Capacity(Capacity { first, most, .. }) => {
                     *most = (*most).min(scaling.counts_at_most);
                     *first = (*first).min(*most);
                 }

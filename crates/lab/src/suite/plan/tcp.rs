@@ -15,33 +15,22 @@ use super::read::count;
 use super::reader::{ProcedureTable, Reader};
 use super::value::Number;
 use super::{BadPlan, Scaling};
+use measure::procedure::Capacity;
+use measure::procedure::tcp::{ConnectionRate, Talk};
 use measure::tcp::Transactions;
 use std::time::Duration;
 use toml::Spanned;
-use wire::{FrameLen, PacketRate};
+use wire::FrameLen;
 
 /// What a procedure of TCP does; see [`measure::procedure::tcp`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tcp {
     /// How many new connections a second (RFC 9411 §7.2).
-    Connections {
-        /// How long they are opened.
-        duration: Duration,
-        /// How close.
-        precision: f64,
-        /// What each carries.
-        talk: Talk,
-    },
+    Connections(ConnectionRate),
     /// How many at a time (§7.5).
     Concurrent {
-        /// Where to begin.
-        first: u64,
-        /// No more are tried.
-        most: u64,
-        /// Opened at this rate.
-        rate: PacketRate,
-        /// How close.
-        error: u64,
+        /// How many are tried, how fast they are opened.
+        capacity: Capacity,
         /// How long all are kept open.
         hold: Duration,
         /// What each carries.
@@ -72,15 +61,6 @@ pub enum Tcp {
     },
 }
 
-/// What is said on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Talk {
-    /// What is asked and answered.
-    pub transactions: Transactions,
-    /// The receive window, in bytes.
-    pub window: u32,
-}
-
 /// Ethernet, its FCS, IPv4 and TCP.
 const HEADERS: u32 = 18 + 20 + 20;
 /// The MSS an endpoint can have.
@@ -96,7 +76,7 @@ impl Tcp {
     /// As it stands in plans and results.
     pub fn name(&self) -> &'static str {
         match self {
-            Tcp::Connections { .. } => "tcp-connections",
+            Tcp::Connections(_) => "tcp-connections",
             Tcp::Concurrent { .. } => "tcp-concurrent",
             Tcp::Transactions { .. } => "tcp-transactions",
             Tcp::Path { .. } => "tcp-path",
@@ -133,11 +113,11 @@ impl Tcp {
     /// Makes it short.
     pub(super) fn scale(&mut self, scaling: &Scaling, time: impl Fn(Duration) -> Duration) {
         match self {
-            Tcp::Connections { duration, precision, .. } => {
+            Tcp::Connections(ConnectionRate { duration, precision, .. }) => {
                 *duration = time(*duration);
                 *precision = precision.max(scaling.precision);
             }
-            Tcp::Concurrent { first, most, hold, .. } => {
+            Tcp::Concurrent { capacity: Capacity { first, most, .. }, hold, .. } => {
                 *most = (*most).min(scaling.counts_at_most);
                 *first = (*first).min(*most);
                 *hold = time(*hold);
@@ -220,14 +200,14 @@ impl Reader<'_> {
             Ok(Talk { transactions, window })
         };
         Ok(match table.kind.get_ref().as_str() {
-            "tcp-connections" => Tcp::Connections {
+            "tcp-connections" => Tcp::Connections(ConnectionRate {
                 duration: time(&table.duration, 10)?,
                 precision: match &table.precision {
                     Some(value) => self.source.share(value, "a precision")?,
                     None => 0.01,
                 },
                 talk: talk(1)?,
-            },
+            }),
             "tcp-concurrent" => {
                 let most = number(&table.most, 1 << 20, 1 << 22)?;
                 let first = number(&table.first, 1000.min(most), 1 << 22)?;
@@ -235,14 +215,10 @@ impl Reader<'_> {
                     let why = format!("the bounds of the search cross: first {first}, most {most}");
                     return Err(self.source.bad(value, why));
                 }
-                Tcp::Concurrent {
-                    first,
-                    most,
-                    rate: self.rate(table.rate.as_ref(), 20_000.0)?,
-                    error: number(&table.error, 1, 1 << 20)?,
-                    hold: time(&table.hold, 10)?,
-                    talk: talk(1)?,
-                }
+                let rate = self.rate(table.rate.as_ref(), 20_000.0)?;
+                let error = number(&table.error, 1, 1 << 20)?;
+                let capacity = Capacity { first, most, rate, error };
+                Tcp::Concurrent { capacity, hold: time(&table.hold, 10)?, talk: talk(1)? }
             }
             "tcp-path" => Tcp::Path { duration: time(&table.duration, 10)? },
             "tcp-throughput" => Tcp::Throughput {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::plans::Kind;
 use measure::mlrsearch::Goal;
+use measure::procedure::Latency;
 use std::time::Duration;
 use wire::FrameLen;
 
@@ -47,16 +48,17 @@ fn a_plan_is_read() {
     assert_eq!((*confirmation, *lowest, *precision), expected);
     assert_eq!(criteria[1], Criterion::Verified(2));
     assert_eq!(criteria[3], Criterion::Goal(Goal::mikrotik()));
-    let latency = Procedure::Latency {
+    let latency = Procedure::Latency(Latency {
         duration: Duration::from_secs(120),
         after: Duration::from_secs(60),
         tagged: 1,
         repetitions: 20,
-    };
+    });
     assert_eq!(plan.procedures[1], latency);
 
     let quick = plan.clone().scaled(&plan.quick);
-    let Procedure::Latency { duration, after, repetitions, .. } = quick.procedures[1] else {
+    let Procedure::Latency(Latency { duration, after, repetitions, .. }) = quick.procedures[1]
+    else {
         panic!("{quick:?}")
     };
     let ms = Duration::from_millis;
