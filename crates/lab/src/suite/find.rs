@@ -269,7 +269,7 @@ pub(super) fn find(
             let found = bridge::address_caching(run, *most, *rate)?;
             let at_least = found.bound == Bound::Highest;
             let name = format!("address caching capacity[rfc2889 learned at {}/s]", rate.0);
-            let finding = Finding::of([Figure::of(name, found.value, "addresses")]);
+            let finding = Finding::of([Figure::of(name, found.best, "addresses")]);
             searched(finding, found.bound, (Some(*rate), wire, most_fps))
                 .remark(at_least, format!("at least: no more than {most} were tried"))
         }
@@ -277,23 +277,24 @@ pub(super) fn find(
             let bounds = (PacketRate(100.0), mol);
             let found = bridge::address_learning(run, *addresses, bounds, *precision)?;
             let name = format!("address learning rate[rfc2889 {addresses} addresses]");
-            let finding = Finding::of([Figure::of(name, found.value, "/s")]);
-            searched(finding, found.bound, (found.value.map(PacketRate), wire, most_fps))
+            let finding = Finding::of([Figure::of(name, found.best, "/s")]);
+            searched(finding, found.bound, (found.best.map(PacketRate), wire, most_fps))
                 .remark(found.bound == Bound::Highest, "at least: the tester shows no more")
         }
         Procedure::Broadcast { duration, precision } => {
             let bounds = (mol * 0.001, mol);
             let found = bridge::broadcast(run, bounds, *precision, *duration)?;
             let name = format!("broadcast throughput[rfc2889 {}s 0 loss]", duration.as_secs_f64());
-            let finding = Finding::of([Figure::of(name, found.value, "fps")]);
-            searched(finding, found.bound, (found.value.map(PacketRate), wire, most_fps))
+            let finding = Finding::of([Figure::of(name, found.best, "fps")]);
+            searched(finding, found.bound, (found.best.map(PacketRate), wire, most_fps))
         }
         Procedure::Establishment(plan) => {
             let found = connections::establishment(run, (mol * 0.0001, mol), plan)?;
             let n = plan.connections;
             let name = format!("maximum connection establishment rate[rfc9693 {n} connections]");
-            let figure = Figure::of(name, found.rate.map(|rate| rate.0), "/s");
-            searched(Finding::of([figure]), found.bound, (found.rate, wire, most_fps))
+            let figure = Figure::of(name, found.best, "/s");
+            let rate = found.best.map(PacketRate);
+            searched(Finding::of([figure]), found.bound, (rate, wire, most_fps))
                 .remark(found.bound == Bound::Highest, "at least: the tester offers no more")
         }
         Procedure::TearDown { connections, repetitions } => {

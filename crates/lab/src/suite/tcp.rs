@@ -387,7 +387,7 @@ pub(super) fn find(run: &mut Run<'_>, procedure: &Tcp, known: Known<'_>) -> Resu
             let (found, best) = tcp::connection_rate(run, (highest * 0.0001, highest), &plan)?;
             let seconds = plan.duration.as_secs_f64();
             let name = format!("TCP connections per second[rfc9411 §7.2 {seconds}s 0 loss]");
-            let rate = found.rate.map(|rate| rate.0);
+            let rate = found.best;
             let what = if simulated { "the hosts over these wires" } else { "the tester alone" };
             let mut figures = vec![
                 Figure::of(name, rate, "/s"),

@@ -88,13 +88,8 @@ pub fn back_to_back(
     let limit = (highest.0 * plan.longest.as_secs_f64()).floor().max(1.0);
     let step = plan.step.max(1) as f64;
     let limit = (limit / step).ceil() * step;
-    let search = Bisect {
-        lowest: step,
-        highest: limit,
-        step: Step::Absolute(step),
-        verify: plan.verify,
-        values_max: 64,
-    };
+    let search =
+        Bisect { verify: plan.verify, ..Bisect::within((step, limit), Step::Absolute(step)) };
     let (mut lengths, mut transient) = (vec![], 0);
     for _ in 0..plan.repetitions {
         let found = search

@@ -80,6 +80,11 @@ pub struct Found {
 }
 
 impl Bisect {
+    /// From the lowest to the highest; every fail is believed.
+    pub fn within((lowest, highest): (f64, f64), step: Step) -> Bisect {
+        Bisect { lowest, highest, step, verify: 0, values_max: 64 }
+    }
+
     /// Searches; `test` tries one value.
     ///
     /// # Errors

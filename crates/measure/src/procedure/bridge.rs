@@ -17,11 +17,9 @@
 //!
 //! Missing: RFC 2889's **bursts** of more than one frame, **two devices** with a backbone (§5.3).
 
-use super::bisect::{Bisect, Step};
+use super::bisect::{Answer, Bisect, Found, Step};
 use super::throughput::answer;
 use super::{Run, Stop, TrialInput, TrialOutput};
-use crate::procedure::bisect::Answer;
-use crate::procedure::bisect::Bound;
 use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -119,33 +117,16 @@ fn forwarding_rate(output: &TrialOutput, load: PacketRate) -> f64 {
     counts.received as f64 / seconds.max(sending).max(arriving)
 }
 
-/// The largest number of a kind, or the highest rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Most {
-    /// None if not even the lowest was met.
-    pub value: Option<f64>,
-    /// What kept it from being more.
-    pub bound: Bound,
-}
-
 /// Address caching capacity: the most addresses that are kept, learned at a rate that is safe.
 /// At the upper end of the search the result is *at least* that.
 ///
 /// # Errors
 /// [`Stop`].
-pub fn address_caching(run: &mut Run<'_>, most: u64, rate: PacketRate) -> Result<Most, Stop> {
-    let search = Bisect {
-        lowest: 1.0,
-        highest: most.max(1) as f64,
-        step: Step::Absolute(1.0),
-        verify: 0,
-        values_max: 64,
-    };
-    let found = search.run(|addresses| {
+pub fn address_caching(run: &mut Run<'_>, most: u64, rate: PacketRate) -> Result<Found, Stop> {
+    Bisect::within((1.0, most.max(1) as f64), Step::Absolute(1.0)).run(|addresses| {
         let input = TrialInput::Learn { addresses: addresses as u64, rate };
         Ok(kept(&run.trial(input)?))
-    })?;
-    Ok(Most { value: found.best, bound: found.bound })
+    })
 }
 
 /// Address learning rate: the highest rate at which that many addresses are all learned.
@@ -157,19 +138,11 @@ pub fn address_learning(
     addresses: u64,
     (lowest, highest): (PacketRate, PacketRate),
     precision: f64,
-) -> Result<Most, Stop> {
-    let search = Bisect {
-        lowest: lowest.0,
-        highest: highest.0,
-        step: Step::Relative(precision),
-        verify: 0,
-        values_max: 64,
-    };
-    let found = search.run(|rate| {
+) -> Result<Found, Stop> {
+    Bisect::within((lowest.0, highest.0), Step::Relative(precision)).run(|rate| {
         let input = TrialInput::Learn { addresses, rate: PacketRate(rate) };
         Ok(kept(&run.trial(input)?))
-    })?;
-    Ok(Most { value: found.best, bound: found.bound })
+    })
 }
 
 /// Every frame came, and only where it was to.
@@ -189,19 +162,11 @@ pub fn broadcast(
     (lowest, highest): (PacketRate, PacketRate),
     precision: f64,
     duration: Duration,
-) -> Result<Most, Stop> {
-    let search = Bisect {
-        lowest: lowest.0,
-        highest: highest.0,
-        step: Step::Relative(precision),
-        verify: 0,
-        values_max: 64,
-    };
-    let found = search.run(|load| {
+) -> Result<Found, Stop> {
+    Bisect::within((lowest.0, highest.0), Step::Relative(precision)).run(|load| {
         let input = TrialInput::Broadcast { load: PacketRate(load), duration };
         Ok(answer(&run.trial(input)?))
-    })?;
-    Ok(Most { value: found.best, bound: found.bound })
+    })
 }
 
 /// What congestion on one port does.

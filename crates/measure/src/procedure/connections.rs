@@ -17,7 +17,7 @@
 //!
 //! So a rate that is too high for the device is not taken for a table that is too small.
 
-use super::bisect::{Answer, Bisect, Step};
+use super::bisect::{Answer, Bisect, Found, Step};
 use super::spread::Spread;
 use super::throughput::answer;
 use super::{Run, Stop, TrialInput};
@@ -35,15 +35,6 @@ pub struct Establishment {
     pub validation: f64,
 }
 
-/// The highest rate, and what kept it from being higher.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
-    /// New connections per second; none if not even the lowest was met.
-    pub rate: Option<PacketRate>,
-    /// What the limit was.
-    pub bound: Bound,
-}
-
 /// Maximum connection establishment rate, between these.
 ///
 /// # Errors
@@ -52,20 +43,12 @@ pub fn establishment(
     run: &mut Run<'_>,
     (lowest, highest): (PacketRate, PacketRate),
     plan: &Establishment,
-) -> Result<Rate, Stop> {
-    let search = Bisect {
-        lowest: lowest.0,
-        highest: highest.0,
-        step: Step::Relative(plan.precision),
-        verify: 0,
-        values_max: 64,
-    };
-    let found = search.run(|rate| {
+) -> Result<Found, Stop> {
+    Bisect::within((lowest.0, highest.0), Step::Relative(plan.precision)).run(|rate| {
         let (rate, validation) = (PacketRate(rate), PacketRate(rate * plan.validation));
         let input = TrialInput::Establish { connections: plan.connections, rate, validation };
         Ok(answer(&run.trial(input)?))
-    })?;
-    Ok(Rate { rate: found.best.map(PacketRate), bound: found.bound })
+    })
 }
 
 /// Connection tear-down rate: connections per second, over the repetitions.
@@ -133,8 +116,8 @@ pub fn capacity(run: &mut Run<'_>, plan: &Capacity) -> Result<(Table, Option<Pac
         let (precision, validation) = (RATE_PRECISION, 1.0);
         let plan = Establishment { connections, precision, validation };
         let found = establishment(run, bounds, &plan)?;
-        rate = found.rate.or(rate);
-        Ok(match (found.rate, found.bound) {
+        rate = found.best.map(PacketRate).or(rate);
+        Ok(match (found.best, found.bound) {
             (Some(_), _) => Answer::Pass,
             (None, Bound::Tester) => Answer::Tester,
             (None, _) => Answer::Fail,

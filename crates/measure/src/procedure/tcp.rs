@@ -15,8 +15,8 @@
 //! Terms are RFC 9411's ("TCP connections per second", "concurrent TCP connection capacity"); its
 //! ramps, TLS and HTTP itself are not done: **requests and responses are plain bytes**.
 
-use super::bisect::{Answer, Bisect, Step};
-use super::connections::{Capacity, Rate, Table, most_kept};
+use super::bisect::{Answer, Bisect, Found, Step};
+use super::connections::{Capacity, Table, most_kept};
 use super::throughput::answer;
 use super::{Run, Stop, TrialInput};
 use crate::tcp::{Counts, Transactions};
@@ -147,14 +147,8 @@ pub fn connection_rate(
     run: &mut Run<'_>,
     (lowest, highest): (PacketRate, PacketRate),
     plan: &ConnectionRate,
-) -> Result<(Rate, Option<TcpOutput>), Stop> {
-    let search = Bisect {
-        lowest: lowest.0,
-        highest: highest.0,
-        step: Step::Relative(plan.precision),
-        verify: 0,
-        values_max: 64,
-    };
+) -> Result<(Found, Option<TcpOutput>), Stop> {
+    let search = Bisect::within((lowest.0, highest.0), Step::Relative(plan.precision));
     let mut best: Option<TcpOutput> = None;
     let found = search.run(|rate| {
         let connections = (rate * plan.duration.as_secs_f64()).ceil().max(1.0) as u64;
@@ -168,7 +162,7 @@ pub fn connection_rate(
         }
         Ok(answer)
     })?;
-    Ok((Rate { rate: found.best.map(PacketRate), bound: found.bound }, best))
+    Ok((found, best))
 }
 
 /// Concurrent TCP connection capacity: doubled until some do not hold, then halved.

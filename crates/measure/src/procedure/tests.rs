@@ -301,14 +301,14 @@ fn bridges() {
     assert!((found.mfr / 1e6 - 1.0).abs() < 1e-2, "{found:?}");
 
     let kept = address_caching(&mut run, 100_000, PacketRate(1000.0)).unwrap();
-    assert_eq!((kept.value, kept.bound), (Some(4000.0), Bound::Loss));
+    assert_eq!((kept.best, kept.bound), (Some(4000.0), Bound::Loss));
     let all = address_caching(&mut run, 3000, PacketRate(1000.0)).unwrap();
-    assert_eq!((all.value, all.bound), (Some(3000.0), Bound::Highest));
+    assert_eq!((all.best, all.bound), (Some(3000.0), Bound::Highest));
     let bounds = (PacketRate(100.0), PacketRate(1e6));
     let rate = address_learning(&mut run, 4000, bounds, 0.01).unwrap();
-    assert!((79.2e3..=80e3).contains(&rate.value.unwrap()), "{rate:?}");
+    assert!((79.2e3..=80e3).contains(&rate.best.unwrap()), "{rate:?}");
     let rate = broadcast(&mut run, bounds, 0.01, SECOND).unwrap();
-    assert!((0.99e6..=1e6).contains(&rate.value.unwrap()), "{rate:?}");
+    assert!((0.99e6..=1e6).contains(&rate.best.unwrap()), "{rate:?}");
 
     let blocked = congestion(&mut run, (PacketRate(1e6), PacketRate(1e6)), SECOND).unwrap();
     assert!(blocked.head_of_line_blocking && !blocked.back_pressure, "{blocked:?}");
@@ -373,7 +373,7 @@ fn directions_are_not_pooled() {
                 let mut own = LatencyHistogram::default();
                 own.record_n(ns, 100);
                 all.record_n(ns, 100);
-                let latency = crate::result::Latency::of(&own);
+                let latency = result::Latency::of(&own);
                 let variation = Some(Variation { pairs: 99, ..Variation::default() });
                 Direction { ports, latency, variation, ..Direction::default() }
             });
@@ -426,7 +426,7 @@ fn stateful_devices() {
     let bounds = (PacketRate(1000.0), PacketRate(1e6));
     let plan = Establishment { connections: 4000, precision: 0.01, validation: 1.0 };
     let found = establishment(&mut run, bounds, &plan).unwrap();
-    assert!((247e3..=250e3).contains(&found.rate.unwrap().0), "{found:?}");
+    assert!((247e3..=250e3).contains(&found.best.unwrap()), "{found:?}");
     assert_eq!(tear_down(&mut run, 4000, 5).unwrap().unwrap().mean.round(), 1e7);
     for (first, most, rate, truth, bound) in [
         (1000, 1 << 20, 1000.0, Some(10_000), Bound::Loss),
@@ -452,7 +452,7 @@ fn real_connections() {
     let talk = tcp::Talk { transactions: talk, window: 65_535 };
     let plan = tcp::ConnectionRate { duration: SECOND, precision: 0.01, talk };
     let (found, best) = tcp::connection_rate(&mut run, bounds, &plan).unwrap();
-    let rate = found.rate.unwrap().0;
+    let rate = found.best.unwrap();
     assert!((247e3..=250e3).contains(&rate) && found.bound == Bound::Loss, "{found:?}");
     let best = best.unwrap();
     assert_eq!((best.clients.closed, best.failed()), (rate.ceil() as u64, 0));
