@@ -6,7 +6,7 @@
 
 use super::read::count;
 use super::value::{Number, Rate, Source};
-use super::{BadPlan, Criterion, Offer, Procedure, Spec, Tcp};
+use super::{BadPlan, Criterion, Offer, Procedure, Spec};
 use measure::FrameSize;
 use measure::mlrsearch::{Goal, MlrSearch};
 use measure::procedure::{
@@ -46,6 +46,40 @@ keys! {
         response;
 }
 
+/// Kinds of procedures, and the keys of each.
+const KINDS: [(&str, &str); 21] = [
+    ("throughput", "criteria trial confirmation precision verify lowest highest"),
+    ("latency", "duration after tagged repetitions"),
+    ("delay-variation", "duration repetitions"),
+    ("frame-loss", "step duration"),
+    ("back-to-back", "longest step verify repetitions"),
+    ("recovery", "overload watch repetitions"),
+    ("reset", "before watch repetitions"),
+    ("forwarding", "duration"),
+    ("address-caching", "most rate"),
+    ("address-learning", "addresses precision"),
+    ("broadcast", "duration precision"),
+    ("congestion", "duration"),
+    ("establishment", "connections precision validation"),
+    ("tear-down", "connections repetitions"),
+    ("capacity", "first most rate error"),
+    ("tcp-connections", "duration precision transactions request response window"),
+    ("tcp-concurrent", "first most rate error hold transactions request response window"),
+    ("tcp-transactions", "connections repetitions transactions request response window"),
+    ("tcp-path", "duration"),
+    ("tcp-throughput", "connections window duration"),
+    ("streams", ""),
+];
+
+/// What a value says, or what holds where none stands.
+pub(super) fn or<T, U>(
+    value: &Option<Spanned<T>>,
+    default: U,
+    read: impl FnOnce(&Spanned<T>) -> Result<U, BadPlan>,
+) -> Result<U, BadPlan> {
+    value.as_ref().map_or(Ok(default), read)
+}
+
 /// What a procedure's values are measured by.
 pub(super) struct Reader<'a> {
     pub(super) source: Source<'a>,
@@ -62,57 +96,23 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// A procedure of a plan.
     pub(super) fn procedure(&self, table: &ProcedureTable) -> Result<Procedure, BadPlan> {
-        let takes: &[&str] = match table.kind.get_ref().as_str() {
-            "throughput" => {
-                &["criteria", "trial", "confirmation", "precision", "verify", "lowest", "highest"]
-            }
-            "latency" => &["duration", "after", "tagged", "repetitions"],
-            "delay-variation" => &["duration", "repetitions"],
-            "frame-loss" => &["step", "duration"],
-            "back-to-back" => &["longest", "step", "verify", "repetitions"],
-            "recovery" => &["overload", "watch", "repetitions"],
-            "reset" => &["before", "watch", "repetitions"],
-            "forwarding" | "congestion" => &["duration"],
-            "address-caching" => &["most", "rate"],
-            "address-learning" => &["addresses", "precision"],
-            "broadcast" => &["duration", "precision"],
-            "establishment" => &["connections", "precision", "validation"],
-            "tear-down" => &["connections", "repetitions"],
-            "capacity" => &["first", "most", "rate", "error"],
-            "streams" => &[],
-            kind => {
-                if let Some(takes) = Tcp::takes(kind) {
-                    self.only(table, takes)?;
-                    return self.tcp(table).map(Procedure::Tcp);
-                }
-                let why = "kinds are throughput, latency, delay-variation, frame-loss, \
-                           back-to-back, recovery, reset, forwarding, address-caching, \
-                           address-learning, broadcast, congestion, establishment, tear-down, \
-                           capacity, tcp-connections, tcp-concurrent, tcp-transactions, \
-                           tcp-path, tcp-throughput, streams";
-                return Err(self.source.bad(&table.kind, why));
-            }
+        let kind = table.kind.get_ref().as_str();
+        let Some((_, takes)) = KINDS.iter().find(|(name, _)| *name == kind) else {
+            let kinds = KINDS.map(|(name, _)| name).join(", ");
+            return Err(self.source.bad(&table.kind, format!("kinds are {kinds}")));
         };
         self.only(table, takes)?;
-        let time = |value: &Option<Spanned<String>>, default: u64| match value {
-            Some(value) => self.source.time(value),
-            None => Ok(Duration::from_secs(default)),
-        };
-        let trial = |value: &Option<Spanned<String>>, default: u64| match value {
-            Some(value) => self.trial(value),
-            None => Ok(Duration::from_secs(default)),
-        };
-        let share = |value: &Option<Spanned<Number>>, default: f64, what: &str| match value {
-            Some(value) => self.source.share(value, what),
-            None => Ok(default),
-        };
-        let number = |value: &Option<Spanned<i64>>, default: u64, most: u64| match value {
-            Some(value) => count(self.source, value, most),
-            None => Ok(default),
-        };
+        if kind.starts_with("tcp-") {
+            return self.tcp(table).map(Procedure::Tcp);
+        }
+        let time =
+            |value, default| or(value, Duration::from_secs(default), |it| self.source.time(it));
+        let trial = |value, default| or(value, Duration::from_secs(default), |it| self.trial(it));
+        let share = |value, default, what| or(value, default, |it| self.source.share(it, what));
+        let number = |value, default, most| or(value, default, |it| count(self.source, it, most));
         let times = |default| number(&table.repetitions, default, 10_000).map(|n| n as u32);
         let precision = |default| share(&table.precision, default, "a precision");
-        Ok(match table.kind.get_ref().as_str() {
+        Ok(match kind {
             "throughput" => self.throughput(table)?,
             "latency" => {
                 let duration = trial(&table.duration, 120)?;
@@ -144,13 +144,10 @@ impl Reader<'_> {
                     let why = "a burst takes 30 seconds at most (RFC 9004 §5.4)";
                     return Err(self.source.bad(value, why));
                 }
-                let step = match &table.step {
-                    None => 1,
-                    Some(value) => match value.get_ref() {
-                        Number::Whole(n) if *n > 0 => *n as u64,
-                        _ => return Err(self.source.bad(value, "a step is a number of frames")),
-                    },
-                };
+                let step = or(&table.step, 1, |value| match value.get_ref() {
+                    Number::Whole(n) if *n > 0 => Ok(*n as u64),
+                    _ => Err(self.source.bad(value, "a step is a number of frames")),
+                })?;
                 let verify = number(&table.verify, 1, 10)? as u32;
                 Procedure::BackToBack(BackToBack { longest, step, verify, repetitions: times(50)? })
             }
@@ -227,20 +224,17 @@ impl Reader<'_> {
     }
 
     /// Nothing is set that this kind does not take.
-    fn only(&self, table: &ProcedureTable, takes: &[&str]) -> Result<(), BadPlan> {
-        let stray = table.set().find(|(name, _)| !takes.contains(name));
+    fn only(&self, table: &ProcedureTable, takes: &str) -> Result<(), BadPlan> {
+        let stray = table.set().find(|(name, _)| !takes.split(' ').any(|one| one == *name));
         let Some((name, span)) = stray else { return Ok(()) };
-        let takes = if takes.is_empty() { "nothing".to_string() } else { takes.join(", ") };
+        let takes = if takes.is_empty() { "nothing".to_string() } else { takes.replace(' ', ", ") };
         let why = format!("{} takes {takes}, not {name}", table.kind.get_ref());
         Err(BadPlan { at: Some(self.source.at(span.start)), why })
     }
 
     fn throughput(&self, table: &ProcedureTable) -> Result<Procedure, BadPlan> {
         let source = self.source;
-        let verify = match &table.verify {
-            Some(value) => count(source, value, 10)? as u32,
-            None => 2,
-        };
+        let verify = or(&table.verify, 2, |value| count(source, value, 10))? as u32;
         let mut criteria = Vec::new();
         let names = table.criteria.as_ref().map_or(&[][..], |list| list.get_ref());
         for (i, name) in names.iter().enumerate() {
@@ -264,14 +258,9 @@ impl Reader<'_> {
             Some(_) => {}
         }
         self.of_no_criterion(table, &criteria)?;
-        let confirmation = match &table.confirmation {
-            Some(value) => self.trial(value)?,
-            None => Duration::from_secs(60),
-        };
-        let trial = match &table.trial {
-            Some(value) => self.trial(value)?,
-            None => confirmation.min(Duration::from_secs(10)),
-        };
+        let trial = |value, default| or(value, default, |it| self.trial(it));
+        let confirmation = trial(&table.confirmation, Duration::from_secs(60))?;
+        let trial = trial(&table.trial, confirmation.min(Duration::from_secs(10)))?;
         if let Some(value) = table.trial.as_ref().filter(|_| trial > confirmation) {
             let why = "the trials that narrow are not longer than the one that confirms";
             return Err(source.bad(value, why));
@@ -296,10 +285,7 @@ impl Reader<'_> {
             );
             return Err(source.bad(value, why));
         }
-        let precision = match &table.precision {
-            Some(value) => source.share(value, "a precision")?,
-            None => 0.001,
-        };
+        let precision = or(&table.precision, 0.001, |value| source.share(value, "a precision"))?;
         let goals: Vec<Goal> = criteria
             .iter()
             .filter_map(|criterion| match criterion {

@@ -12,14 +12,13 @@
 //! its FCS, IPv4 and TCP.
 
 use super::read::count;
-use super::reader::{ProcedureTable, Reader};
+use super::reader::{ProcedureTable, Reader, or};
 use super::value::Number;
 use super::{BadPlan, Scaling};
 use measure::procedure::Capacity;
 use measure::procedure::tcp::{ConnectionRate, Talk};
 use measure::tcp::Transactions;
 use std::time::Duration;
-use toml::Spanned;
 use wire::FrameLen;
 
 /// What a procedure of TCP does; see [`measure::procedure::tcp`].
@@ -84,32 +83,6 @@ impl Tcp {
         }
     }
 
-    /// What a kind takes; none if it is none of TCP.
-    pub(super) fn takes(kind: &str) -> Option<&'static [&'static str]> {
-        Some(match kind {
-            "tcp-connections" => {
-                &["duration", "precision", "transactions", "request", "response", "window"]
-            }
-            "tcp-concurrent" => &[
-                "first",
-                "most",
-                "rate",
-                "error",
-                "hold",
-                "transactions",
-                "request",
-                "response",
-                "window",
-            ],
-            "tcp-transactions" => {
-                &["connections", "repetitions", "transactions", "request", "response", "window"]
-            }
-            "tcp-path" => &["duration"],
-            "tcp-throughput" => &["connections", "window", "duration"],
-            _ => return None,
-        })
-    }
-
     /// Makes it short.
     pub(super) fn scale(&mut self, scaling: &Scaling, time: impl Fn(Duration) -> Duration) {
         match self {
@@ -134,28 +107,6 @@ impl Tcp {
 }
 
 impl Reader<'_> {
-    /// Windows as a share of the BDP: `"25%"`, `1.0`, `"400%"`.
-    fn of_bdp(&self, window: Option<&Spanned<Number>>) -> Result<f64, BadPlan> {
-        let Some(value) = window else { return Ok(1.0) };
-        let share = match value.get_ref() {
-            Number::Float(share) => Some(*share),
-            Number::Whole(share) => Some(*share as f64),
-            Number::Text(text) => {
-                let per_cent =
-                    text.strip_suffix('%').and_then(|text| text.trim().parse::<f64>().ok());
-                per_cent.map(|per_cent| per_cent / 100.0)
-            }
-        };
-        match share {
-            Some(share) if (0.01..=100.0).contains(&share) => Ok(share),
-            _ => {
-                let why =
-                    "windows are a share of the bandwidth-delay product: \"1%\" to \"10000%\"";
-                Err(self.source.bad(value, why))
-            }
-        }
-    }
-
     /// A procedure of TCP, of whose table nothing is set that it does not take.
     pub(super) fn tcp(&self, table: &ProcedureTable) -> Result<Tcp, BadPlan> {
         if let Some(bad) = self.sizes.iter().find(|size| mss(size.longest()).is_none()) {
@@ -170,14 +121,9 @@ impl Reader<'_> {
             );
             return Err(self.source.bad(&table.kind, why));
         }
-        let time = |value: &Option<_>, default: u64| match value {
-            Some(value) => self.source.time(value),
-            None => Ok(Duration::from_secs(default)),
-        };
-        let number = |value: &Option<_>, default: u64, most: u64| match value {
-            Some(value) => count(self.source, value, most),
-            None => Ok(default),
-        };
+        let time =
+            |value, default| or(value, Duration::from_secs(default), |it| self.source.time(it));
+        let number = |value, default, most| or(value, default, |it| count(self.source, it, most));
         let longest = self.sizes.iter().filter_map(|size| mss(size.longest())).max();
         let least = longest.map_or(1460, |mss| i64::from(mss.max(1460)));
         let talk = |times: u64| -> Result<Talk, BadPlan> {
@@ -187,25 +133,19 @@ impl Reader<'_> {
                 response: number(&table.response, 1024, 1 << 30)?,
                 think: Duration::ZERO,
             };
-            let window = match &table.window {
-                None => 65_535,
-                Some(value) => match value.get_ref() {
-                    Number::Whole(n) if (least..=1 << 30).contains(n) => *n as u32,
-                    _ => {
-                        let why = format!("a window is {least} (a segment) to {} bytes", 1 << 30);
-                        return Err(self.source.bad(value, why));
-                    }
-                },
-            };
+            let window = or(&table.window, 65_535, |value| match value.get_ref() {
+                Number::Whole(n) if (least..=1 << 30).contains(n) => Ok(*n as u32),
+                _ => {
+                    let why = format!("a window is {least} (a segment) to {} bytes", 1 << 30);
+                    Err(self.source.bad(value, why))
+                }
+            })?;
             Ok(Talk { transactions, window })
         };
         Ok(match table.kind.get_ref().as_str() {
             "tcp-connections" => Tcp::Connections(ConnectionRate {
                 duration: time(&table.duration, 10)?,
-                precision: match &table.precision {
-                    Some(value) => self.source.share(value, "a precision")?,
-                    None => 0.01,
-                },
+                precision: or(&table.precision, 0.01, |it| self.source.share(it, "a precision"))?,
                 talk: talk(1)?,
             }),
             "tcp-concurrent" => {
@@ -223,7 +163,13 @@ impl Reader<'_> {
             "tcp-path" => Tcp::Path { duration: time(&table.duration, 10)? },
             "tcp-throughput" => Tcp::Throughput {
                 connections: number(&table.connections, 1, 1000)?,
-                share: self.of_bdp(table.window.as_ref())?,
+                share: or(&table.window, 1.0, |value| match value.get_ref().share() {
+                    Some(share) if (0.01..=100.0).contains(&share) => Ok(share),
+                    _ => Err(self.source.bad(
+                        value,
+                        "windows are a share of the bandwidth-delay product: \"1%\" to \"10000%\"",
+                    )),
+                })?,
                 duration: time(&table.duration, 30)?,
             },
             _ => Tcp::Transactions {

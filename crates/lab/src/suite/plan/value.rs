@@ -68,15 +68,7 @@ impl Source<'_> {
 
     /// A share above zero and at most one: `0.001` or `"0.1%"`.
     pub(super) fn share(self, value: &Spanned<Number>, what: &str) -> Result<f64, BadPlan> {
-        let share = match value.get_ref() {
-            Number::Float(share) => Some(*share),
-            Number::Whole(share) => Some(*share as f64),
-            Number::Text(text) => text
-                .strip_suffix('%')
-                .and_then(|text| text.trim().parse::<f64>().ok())
-                .map(|p| p / 100.0),
-        };
-        share.filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| {
+        value.get_ref().share().filter(|share| *share > 0.0 && *share <= 1.0).ok_or_else(|| {
             self.bad(value, format!("{what} is a share above 0 and at most 1: 0.001, \"0.1%\""))
         })
     }
@@ -125,4 +117,18 @@ pub(super) enum Number {
     Whole(i64),
     Float(f64),
     Text(String),
+}
+
+impl Number {
+    /// A share: `0.001` or `"0.1%"`.
+    pub(super) fn share(&self) -> Option<f64> {
+        match self {
+            Number::Float(share) => Some(*share),
+            Number::Whole(share) => Some(*share as f64),
+            Number::Text(text) => {
+                let per_cent = text.strip_suffix('%')?.trim().parse::<f64>().ok()?;
+                Some(per_cent / 100.0)
+            }
+        }
+    }
 }
