@@ -8,7 +8,7 @@ use crate::so_far::SoFar;
 use clap::Args;
 use daemon::live::Interrupt;
 use lab::iperf3::external::Ends;
-use lab::iperf3::{self as method, Iperf3Error, Options, PairError, Progress};
+use lab::iperf3::{self as method, Iperf3Error, Options, Progress};
 use lab::iperf3::{Device, External, Plan};
 use measure::Environment;
 use std::path::PathBuf;
@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Progress::Kept(results) => so_far.write(|| report::File::Iperf3(results.clone())),
     });
     let results = results.map_err(|error| match &error {
-        Iperf3Error::Pair(PairError::Failed(_)) => Failure::Failed(error.to_string()),
+        Iperf3Error::Failed(_) => Failure::Failed(error.to_string()),
         _ => Failure::Environment(error.to_string()),
     })?;
     // `so_far` goes when the results are where they should be.

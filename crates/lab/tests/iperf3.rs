@@ -3,7 +3,7 @@
 mod rig;
 
 use lab::iperf3::external::Ends;
-use lab::iperf3::{External, Iperf3Error, Options, PairError, plan, run};
+use lab::iperf3::{External, Iperf3Error, Options, plan, run};
 use lab::live::Interrupt;
 use measure::Environment;
 use measure::iperf3::{Direction, Results};
@@ -30,7 +30,7 @@ fn results(text: &str) -> Option<Results> {
 fn through(text: &str, external: Option<External>) -> Option<Results> {
     let plan = plan::read(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
     match run(&plan, &Options { external, ..options(text) }, |_| {}) {
-        Err(Iperf3Error::Pair(lacking @ PairError::NotInstalled(_))) => {
+        Err(lacking @ Iperf3Error::NotInstalled(_)) => {
             rig::left_out::left_out(lacking);
             None
         }
@@ -164,7 +164,7 @@ fn an_interrupted_run_is_incomplete() {
             assert_eq!(results.incomplete_because.as_deref(), Some("interrupted"));
             assert!(results.rows.is_empty());
         }
-        Err(Iperf3Error::Pair(PairError::NotInstalled(_))) => {}
+        Err(Iperf3Error::NotInstalled(_)) => {}
         Err(error) => panic!("{error}"),
     }
 }
@@ -299,7 +299,7 @@ fn interfaces_that_cannot_be_lent() {
     let plan = plan.of(&[lab::iperf3::Device::External], None).unwrap();
     let alone = lab::iperf3::Plan { devices: vec![lab::iperf3::Device::External], ..plan };
     match run(&alone, &options, |_| {}) {
-        Err(Iperf3Error::Pair(PairError::NotInstalled(_))) => {}
+        Err(Iperf3Error::NotInstalled(_)) => {}
         Err(error) => {
             let error = error.to_string();
             assert!(error.contains("nobody answers ARP for 198.19.1.1 at eth2@"), "{error}");
@@ -321,7 +321,7 @@ fn an_end_gives_interfaces_back() {
             assert_eq!(results.incomplete_because.as_deref(), Some("interrupted"));
             assert_eq!(results.rows.len(), 1);
         }
-        Err(Iperf3Error::Pair(PairError::NotInstalled(_))) => {}
+        Err(Iperf3Error::NotInstalled(_)) => {}
         Err(error) => panic!("{error}"),
     }
     assert_eq!(outside.interfaces(), before);

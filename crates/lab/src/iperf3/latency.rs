@@ -8,14 +8,12 @@
 
 use super::Iperf3Error;
 use super::activity::Activity;
-use super::pair::PairError;
 use super::rig::Rig;
 use crate::host::Process;
 use crate::live::Interrupt;
 use measure::iperf3::{Latency, Tool, undisturbed};
 use port::affinity;
 use port::linux::Namespace;
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -67,7 +65,7 @@ fn once(
     let (took, conditions) = around.end();
     let latency = Latency::of(&rig.setup.device, tool, &command, &said);
     let latency = latency.map(|of| of.judged(took, &conditions));
-    latency.map_err(|why| failed(format!("`{command}`: {why}")))
+    latency.map_err(|why| Iperf3Error::Failed(format!("`{command}`: {why}")))
 }
 
 /// What a program prints up to its end; how it ended does not matter (ping's status tells of losses).
@@ -84,8 +82,8 @@ pub(super) fn run(
         return Ok(said);
     }
     Err(match interrupt.is_raised() {
-        true => Iperf3Error::Pair(PairError::Interrupted),
-        false => failed(format!("`{command}` has not ended after {limit:?}")),
+        true => Iperf3Error::Interrupted,
+        false => Iperf3Error::Failed(format!("`{command}` has not ended after {limit:?}")),
     })
 }
 
@@ -97,26 +95,18 @@ fn serve(host: &Namespace, command: &str, interrupt: &Interrupt) -> Result<Proce
     let told = &mut |piece: &str| said.borrow_mut().push_str(piece);
     process.wait(GRACE, &|| interrupt.is_raised(), told, &mut || listens());
     if !listens() {
-        return Err(failed(format!("`{command}` does not listen: {}", said.borrow().trim())));
+        return Err(Iperf3Error::Failed(format!(
+            "`{command}` does not listen: {}",
+            said.borrow().trim()
+        )));
     }
     Ok(process)
 }
 
 fn start(host: &Namespace, command: &str) -> Result<Process, Iperf3Error> {
     let words: Vec<String> = command.split(' ').map(str::to_string).collect();
-    Process::start(host, &words, Path::new("/")).map_err(|error| {
-        Iperf3Error::Pair(match error.kind() {
-            io::ErrorKind::NotFound => PairError::NotInstalled(package(&words[0])),
-            _ => PairError::Start(error),
-        })
-    })
-}
-
-/// Debian's package of a program.
-fn package(program: &str) -> &'static str {
-    if program == "ping" { "iputils-ping" } else { "irtt" }
-}
-
-fn failed(why: String) -> Iperf3Error {
-    Iperf3Error::Pair(PairError::Failed(why))
+    // Debian's packages.
+    let package = if words[0] == "ping" { "iputils-ping" } else { "irtt" };
+    let process = Process::start(host, &words, Path::new("/"));
+    process.map_err(|error| Iperf3Error::start(package, error))
 }

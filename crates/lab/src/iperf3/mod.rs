@@ -33,7 +33,6 @@ pub mod external;
 mod maker;
 
 pub use external::External;
-pub use pair::PairError;
 pub use plan::{Device, Plan};
 pub use rig::{Rig, RigError};
 
@@ -46,6 +45,7 @@ use processors::Processors;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::io;
 use std::time::Duration;
 use wire::throughput::tcp::iperf3_with;
 
@@ -85,15 +85,28 @@ pub struct Options {
 pub enum Iperf3Error {
     /// Hosts and device cannot be had.
     Rig(Device, RigError),
-    /// The processes did not do it.
-    Pair(PairError),
+    /// A program is not here: Debian's package of it.
+    NotInstalled(&'static str),
+    /// One could not be started.
+    Start(io::Error),
+    /// One did not do what it was to; which, and what is known.
+    Failed(String),
+    /// Somebody wanted an end.
+    Interrupted,
 }
 
 impl fmt::Display for Iperf3Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Iperf3Error::Rig(device, error) => write!(f, "{}: {error}", device.name()),
-            Iperf3Error::Pair(error) => error.fmt(f),
+            Iperf3Error::NotInstalled(package) => write!(
+                f,
+                "{package} is not installed: install it (Debian: apt install {package}) and try \
+                 again"
+            ),
+            Iperf3Error::Start(error) => write!(f, "cannot start a program: {error}"),
+            Iperf3Error::Failed(why) => f.write_str(why),
+            Iperf3Error::Interrupted => f.write_str("interrupted"),
         }
     }
 }
@@ -103,8 +116,16 @@ impl std::error::Error for Iperf3Error {}
 impl Iperf3Error {
     fn rig(device: Device, error: RigError) -> Iperf3Error {
         match error {
-            RigError::Interrupted => Iperf3Error::Pair(PairError::Interrupted),
+            RigError::Interrupted => Iperf3Error::Interrupted,
             error => Iperf3Error::Rig(device, error),
+        }
+    }
+
+    /// A program of this package could not be started.
+    fn start(package: &'static str, error: io::Error) -> Iperf3Error {
+        match error.kind() {
+            io::ErrorKind::NotFound => Iperf3Error::NotInstalled(package),
+            _ => Iperf3Error::Start(error),
         }
     }
 }
@@ -137,7 +158,7 @@ pub fn run(
         plan.link = plan.link.map(|link| seen.wire.map_or(link, |wire| link.min(wire)));
     }
     if !plan.packets.is_empty() || !plan.windows.is_empty() {
-        pair::installed().map_err(Iperf3Error::Pair)?;
+        pair::installed()?;
     }
     let mut results = Results {
         schema: SCHEMA.to_string(),
@@ -153,7 +174,7 @@ pub fn run(
         paths: Vec::new(),
     };
     if let Err(error) = measure(&plan, options, &mut results, &mut tell) {
-        let asked = matches!(error, Iperf3Error::Pair(PairError::Interrupted));
+        let asked = matches!(error, Iperf3Error::Interrupted);
         let Results { rows, latencies, paths, .. } = &results;
         if rows.is_empty() && latencies.is_empty() && paths.is_empty() && !asked {
             return Err(error);
@@ -353,9 +374,9 @@ fn once(
     place: &Processors,
     interrupt: &Interrupt,
 ) -> Result<Row, Iperf3Error> {
-    let failed = |why: String| Iperf3Error::Pair(PairError::Failed(why));
     let by = iperf3_with(setting.packet, setting.headers());
-    let by = by.ok_or_else(|| failed(format!("no packet of {} bytes", setting.packet)))?;
+    let by =
+        by.ok_or_else(|| Iperf3Error::Failed(format!("no packet of {} bytes", setting.packet)))?;
     let (warm_up, duration) = (plan.warm_up.as_secs(), plan.duration.as_secs());
     let ways: &[bool] = match setting.direction {
         Direction::OneWay => &[false],
@@ -402,15 +423,15 @@ fn once(
     let mut around = Activity::of(place, plan.warm_up..plan.warm_up + plan.duration);
     let before = rig.arrived();
     let wrote = pair::run(&specs, limit, interrupt, &mut |since| around.at(since));
-    let wrote = wrote.map_err(Iperf3Error::Pair)?;
+    let wrote = wrote?;
     let after = rig.arrived();
     let (_, conditions) = around.end();
     let mut pairs = Vec::new();
     for (wrote, reverse) in wrote.into_iter().zip(reversed) {
         let window = warm_up as f64..(warm_up + duration) as f64;
         let figures = figures(&wrote.client, &wrote.server, window, by.length);
-        let figures =
-            figures.map_err(|why| failed(format!("`{}`: {why}", wrote.client_command)))?;
+        let figures = figures
+            .map_err(|why| Iperf3Error::Failed(format!("`{}`: {why}", wrote.client_command)))?;
         let pair::Wrote { client_command, server_command, client, server } = wrote;
         pairs.push(Pair { reverse, client_command, server_command, figures, client, server });
     }
@@ -422,7 +443,7 @@ fn once(
     });
     let packet = setting.packet;
     let row = Row::of(setting, pairs, arrived).map(|row| row.judged(&conditions));
-    row.ok_or_else(|| failed(format!("no packet of {packet} bytes")))
+    row.ok_or_else(|| Iperf3Error::Failed(format!("no packet of {packet} bytes")))
 }
 
 #[cfg(test)]

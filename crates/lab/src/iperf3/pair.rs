@@ -9,13 +9,13 @@
 //! are enough. Each is killed when its time is over, when somebody wants an end, and when this
 //! program ends.
 
+use super::Iperf3Error;
 use crate::clock::Clock;
 use crate::live::Interrupt;
 use port::linux::Namespace;
 use serde_json::Value;
-use std::fmt;
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -25,36 +25,6 @@ const LOOK: Duration = Duration::from_millis(10);
 /// How long a server may take to listen, on a busy machine.
 const LISTENS: Duration = Duration::from_secs(10);
 
-/// Why there is no result.
-#[derive(Debug)]
-pub enum PairError {
-    /// A program is not here: Debian's package of it.
-    NotInstalled(&'static str),
-    /// One could not be started.
-    Start(io::Error),
-    /// One did not do what it was to; which, and what is known.
-    Failed(String),
-    /// Somebody wanted an end.
-    Interrupted,
-}
-
-impl fmt::Display for PairError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PairError::NotInstalled(package) => write!(
-                f,
-                "{package} is not installed: install it (Debian: apt install {package}) and try \
-                 again"
-            ),
-            PairError::Start(error) => write!(f, "cannot start a program: {error}"),
-            PairError::Failed(why) => f.write_str(why),
-            PairError::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for PairError {}
-
 /// An iperf3 that runs. Dropping it ends it.
 struct Process {
     command: String,
@@ -63,14 +33,12 @@ struct Process {
 }
 
 impl Process {
-    fn start(namespace: &Namespace, words: &[String]) -> Result<Process, PairError> {
+    fn start(namespace: &Namespace, words: &[String]) -> Result<Process, Iperf3Error> {
         let mut command = Command::new("iperf3");
         command.args(words).env("LC_ALL", "C.UTF-8");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = namespace.spawn(command).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => PairError::NotInstalled("iperf3"),
-            _ => PairError::Start(error),
-        })?;
+        let child = namespace.spawn(command);
+        let mut child = child.map_err(|error| Iperf3Error::start("iperf3", error))?;
         let mut output = child.stdout.take();
         let printed = thread::Builder::new().name("iperf3 prints".to_string()).spawn(move || {
             let mut bytes = Vec::new();
@@ -81,7 +49,7 @@ impl Process {
             bytes
         });
         let mut process = Process { command: shown(words), child, printed: None };
-        process.printed = Some(printed.map_err(PairError::Start)?);
+        process.printed = Some(printed.map_err(Iperf3Error::Start)?);
         Ok(process)
     }
 
@@ -90,11 +58,11 @@ impl Process {
     }
 
     /// What it wrote, after it has ended or was made to.
-    fn json(&mut self) -> Result<Value, PairError> {
+    fn json(&mut self) -> Result<Value, Iperf3Error> {
         self.end();
         let bytes = self.printed.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
         serde_json::from_slice(&bytes).map_err(|error| {
-            PairError::Failed(format!("`{}` wrote no JSON: {error}", self.command))
+            Iperf3Error::Failed(format!("`{}` wrote no JSON: {error}", self.command))
         })
     }
 
@@ -146,26 +114,23 @@ pub(super) struct Wrote {
 /// Whether there is an iperf3 to start.
 ///
 /// # Errors
-/// [`PairError`]: there is none, or it must not be started.
-pub(super) fn installed() -> Result<(), PairError> {
+/// [`Iperf3Error`]: there is none, or it must not be started.
+pub(super) fn installed() -> Result<(), Iperf3Error> {
     let output = Command::new("iperf3").arg("--version").stdin(Stdio::null()).output();
-    output.map(drop).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => PairError::NotInstalled("iperf3"),
-        _ => PairError::Start(error),
-    })
+    output.map(drop).map_err(|error| Iperf3Error::start("iperf3", error))
 }
 
 /// Starts all pairs together and waits for them, `limit` at most; `look` is called every few
 /// milliseconds meanwhile, with how long ago the senders were started.
 ///
 /// # Errors
-/// [`PairError`]; no process is left then.
+/// [`Iperf3Error`]; no process is left then.
 pub(super) fn run(
     specs: &[Spec<'_>],
     limit: Duration,
     interrupt: &Interrupt,
     look: &mut dyn FnMut(Duration),
-) -> Result<Vec<Wrote>, PairError> {
+) -> Result<Vec<Wrote>, Iperf3Error> {
     let clock = Clock::start();
     let mut servers = Vec::new();
     for spec in specs {
@@ -176,14 +141,14 @@ pub(super) fn run(
         while !listens(spec.to, spec.port)? {
             if server.has_ended() {
                 let said = server.json().map_or_else(|error| error.to_string(), |said| why(&said));
-                return Err(PairError::Failed(format!("`{}` ended: {said}", server.command)));
+                return Err(Iperf3Error::Failed(format!("`{}` ended: {said}", server.command)));
             }
             if clock.now().since(began) >= LISTENS {
                 let text = format!("`{}` does not listen after {LISTENS:?}", server.command);
-                return Err(PairError::Failed(text));
+                return Err(Iperf3Error::Failed(text));
             }
             if interrupt.wait(LOOK) {
-                return Err(PairError::Interrupted);
+                return Err(Iperf3Error::Interrupted);
             }
         }
     }
@@ -198,10 +163,10 @@ pub(super) fn run(
         if !in_time() {
             let late = clients.iter_mut().position(|client| !client.has_ended());
             let command = late.map_or(String::new(), |at| clients[at].command.clone());
-            return Err(PairError::Failed(format!("`{command}` has not ended after {limit:?}")));
+            return Err(Iperf3Error::Failed(format!("`{command}` has not ended after {limit:?}")));
         }
         if interrupt.wait(LOOK) {
-            return Err(PairError::Interrupted);
+            return Err(Iperf3Error::Interrupted);
         }
     }
     let mut wrote = Vec::new();
@@ -210,12 +175,12 @@ pub(super) fn run(
         // A server ends after its client; one whose client has failed need not end at all.
         while said["error"].is_null() && !server.has_ended() && in_time() {
             if interrupt.wait(LOOK) {
-                return Err(PairError::Interrupted);
+                return Err(Iperf3Error::Interrupted);
             }
         }
         if !said["error"].is_null() {
             let text = format!("`{}`: {}", client.command, why(&said));
-            return Err(PairError::Failed(text));
+            return Err(Iperf3Error::Failed(text));
         }
         wrote.push(Wrote {
             client_command: client.command.clone(),
@@ -232,9 +197,9 @@ fn why(said: &Value) -> String {
 }
 
 /// Whether somebody listens to a TCP port of a namespace.
-fn listens(namespace: &Namespace, port: u16) -> Result<bool, PairError> {
+fn listens(namespace: &Namespace, port: u16) -> Result<bool, Iperf3Error> {
     let read = || fs::read_to_string("/proc/thread-self/net/tcp");
-    let text = namespace.run(read).and_then(|text| text).map_err(PairError::Start)?;
+    let text = namespace.run(read).and_then(|text| text).map_err(Iperf3Error::Start)?;
     Ok(is_listening(&text, port))
 }
 

@@ -33,10 +33,10 @@ pub(super) fn measure(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(String),
 ) -> Result<HostPath, Iperf3Error> {
-    let failed = |why: String| Iperf3Error::Pair(pair::PairError::Failed(why));
     let own = rig.setup.mtu;
     let mtu = path_mtu(rig, own, interrupt)?;
-    let mtu = mtu.ok_or_else(|| failed(format!("no packet of {LEAST} bytes comes through")))?;
+    let mtu = mtu
+        .ok_or_else(|| Iperf3Error::Failed(format!("no packet of {LEAST} bytes comes through")))?;
     let empty = latency::measure(rig, Tool::Ping, PINGS_OF_A_PATH, interrupt)?;
     // A full wire: the payload alone is what it carries in all, and the shaper keeps it to that.
     let full = Plan { pairs: 1, streams: 1, udp_rate: plan.link, ..plan.clone() };
@@ -84,11 +84,11 @@ pub(super) fn measure(
             let look = &mut |since| around.at(since);
             let specs = std::slice::from_ref(&spec);
             let wrote = pair::run(specs, plan.duration + GRACE, interrupt, look);
-            let wrote = wrote.map_err(Iperf3Error::Pair)?.remove(0);
+            let wrote = wrote?.remove(0);
             let (_, conditions) = around.end();
             let command = &wrote.client_command;
             let of = path.transfer(command, (plan.streams, window), &wrote.client);
-            let of = of.map_err(|why| failed(format!("`{command}`: {why}")))?;
+            let of = of.map_err(|why| Iperf3Error::Failed(format!("`{command}`: {why}")))?;
             Ok(of.judged(&conditions))
         };
         let of = undisturbed(once, |of| &mut of.validity)?;

@@ -29,7 +29,7 @@ use super::latency;
 use super::maker::Maker;
 use super::plan::{Device, Plan};
 use super::rig::{Rig, RigError};
-use super::{Iperf3Error, Options, PairError};
+use super::{Iperf3Error, Options};
 use crate::linux::netlink::Netlink;
 use crate::linux::netlink::route::MAIN;
 use crate::live::Interrupt;
@@ -242,7 +242,7 @@ fn settle(
         let command = format!("ping -c 1 -w {} {to}", limit.as_secs());
         let said = latency::run(&hosts[at], &command, limit + GRACE, interrupt);
         let said = said.map_err(|error| match error {
-            Iperf3Error::Pair(PairError::Interrupted) => RigError::Interrupted,
+            Iperf3Error::Interrupted => RigError::Interrupted,
             error => RigError::Command(command, error.to_string()),
         })?;
         Ok(measure::iperf3::pings(&said).is_some_and(|(_, times)| !times.is_empty()))
