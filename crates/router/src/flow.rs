@@ -34,14 +34,13 @@ mod port_queue;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
-// PPP: what is common, L2TP's tunnels, PPPoE's sessions, PPTP's calls, RADIUS.
+// PPP: what is common, L2TP's tunnels, PPPoE's sessions, PPTP's calls and its TCP connections, RADIUS.
 mod l2tp;
 mod ppp;
 mod pppoe;
-mod pptp;
+pub(crate) mod pptp;
 pub(crate) mod radius;
-// TCP connections of the router's own services.
-mod tcp;
+pub(crate) mod tcp;
 // Into a tunnel's outer packet, and out of it.
 mod tunnel;
 // The NAT boxes.
@@ -66,7 +65,7 @@ use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
-use crate::ip::{dhcp, discovery, icmp, record_route, rule::Decision as Decided, upnp};
+use crate::ip::{dhcp, discovery, icmp, record_route, rule::Decision as Decided};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -78,7 +77,7 @@ pub(crate) use leave::to_neighbour;
 use leave::{
     Onward, decide, in_pieces, in_segments, ip_total_len, next_hop, record, record_inward, way_out,
 };
-use local::{arp_in, bpdu_in, local_in, refuse};
+use local::{arp_in, bpdu_in, is_heard, local_in, refuse};
 pub(crate) use local::{local_out, local_out_by};
 use mangle::{mangle, raw};
 use port::Frame;
@@ -91,15 +90,10 @@ use wire::{Layers, Moment, checksum};
 pub(crate) use checks::{is_martian_source, is_own_source};
 pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
-pub(crate) use mangle::traffic_class;
-pub(crate) use port_queue::send_by_queue;
-pub(crate) use pptp::{hear, plain_call};
-pub(crate) use tcp::push as push_tcp;
-pub(crate) use up::look;
-pub(crate) use vrrp::resign;
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
 pub(crate) use {l2tp::plain_data, ppp::end_sessions, tunnel::MOST as MOST_TUNNELS};
+pub(crate) use {mangle::traffic_class, port_queue::send_by_queue, up::look, vrrp::resign};
 
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port; or out of a tunnel, by a recipe.
 pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
@@ -459,9 +453,7 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
     match r.v4.routes.target(leaf) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
-        Some(Target::Multicast) if vrrp::is_awaited(r, &p) || upnp::is_asked(r, &p) => {
-            input(r, now, p)
-        }
+        Some(Target::Multicast) if is_heard(r, &p) => input(r, now, p),
         Some(Target::Multicast) => r.discard(p, Discard::MulticastDestination),
         // RFC 1812 §5.3.4: what came as a link-layer broadcast is not forwarded.
         _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),

@@ -20,9 +20,8 @@ use super::{pass, put_header, receive as receive_inside};
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::flow_flag;
 use crate::firewall::mark::Mark;
-use crate::flow::{
-    self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, hear, is_martian_source, plain_call, plain_data,
-};
+use crate::flow::pptp::{hear, plain_call};
+use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::tunnel::{Carries, TunnelAt, six_to_four};

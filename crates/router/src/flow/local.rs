@@ -86,6 +86,12 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     r.discard(p, Discard::NoListener)
 }
 
+/// Whether somebody here listens to a packet for a group.
+#[cold]
+pub(super) fn is_heard(r: &Router, p: &Packet) -> bool {
+    vrrp::is_awaited(r, p) || upnp::is_asked(r, p)
+}
+
 /// Nobody takes this protocol, or listens on this port.
 pub(super) fn no_listener(r: &mut Router, now: Moment, p: Packet) {
     let error = match p.layers.protocol {

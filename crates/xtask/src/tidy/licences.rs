@@ -7,6 +7,7 @@ use crate::metadata::Package;
 
 /// What may come in, and why.
 const ALLOWED: &[(&str, &str)] = &[
+    ("0BSD", "asks for nothing"),
     ("Apache-2.0", "our own"),
     ("BSL-1.0", "asks for its notice in sources only; of libraries for other systems"),
     ("MIT", "asks for its notice only"),

@@ -24,7 +24,7 @@ use super::tcp::{Ends, Progress};
 use super::{address, nat_pmp};
 use crate::discard::Discard;
 use crate::facility::Facility;
-use crate::flow;
+use crate::flow::{self, tcp};
 use crate::interface::InterfaceId;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::interface::menu::ANY_INTERFACE;
@@ -293,7 +293,7 @@ pub(crate) fn heard(r: &mut Router, now: Moment, ends: Ends) {
         r.services.upnp.talks.remove(&ends);
         r.link.tcp.close(now, ends);
     }
-    flow::push_tcp(r, now, ends);
+    tcp::push(r, now, ends);
 }
 
 /// Sends who takes too long away, and announces what is due; returns when the next is.
@@ -302,7 +302,7 @@ pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
     for ends in late.map(|(ends, _)| *ends).collect::<Vec<_>>() {
         r.services.upnp.talks.remove(&ends);
         r.link.tcp.abort(now, ends);
-        flow::push_tcp(r, now, ends);
+        tcp::push(r, now, ends);
     }
     if r.services.upnp.due.is_some_and(|due| now >= due) {
         let program = r.program.clone();
