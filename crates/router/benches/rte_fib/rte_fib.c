@@ -10,6 +10,7 @@
 #include <rte_eal.h>
 #include <rte_fib.h>
 #include <rte_fib6.h>
+#include <rte_memory.h>
 
 #define BATCH 64
 #define TURNS 8

@@ -3,6 +3,19 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
+/// What bridge1 knows of VLANs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vlans {
+    /// Nothing: frames pass as they are, and VLANs stand on it.
+    Unaware,
+    /// It keeps them apart; every port has a VLAN of its own.
+    Apart,
+    /// All ports belong to all VLANs.
+    Mixed,
+    /// VLANs of the ports are its ports.
+    Below,
+}
+
 pub(super) fn bridge_rule(built: bool) -> impl Strategy<Value = String> {
     const MATCHERS: &[&str] = &[
         "",

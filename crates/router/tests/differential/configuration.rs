@@ -10,6 +10,8 @@ mod bridge;
 mod mangle;
 mod rules6;
 
+pub(crate) use bridge::Vlans;
+
 use crate::session::SECRET;
 use bridge::{bridge_nat_rule, bridge_rule};
 use mangle::mangle_rule;
@@ -17,19 +19,6 @@ use port::Capabilities;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use rules6::{addresses, change6, common6, rule6};
-
-/// What bridge1 knows of VLANs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vlans {
-    /// Nothing: frames pass as they are, and VLANs stand on it.
-    Unaware,
-    /// It keeps them apart; every port has a VLAN of its own.
-    Apart,
-    /// All ports belong to all VLANs.
-    Mixed,
-    /// VLANs of the ports are its ports.
-    Below,
-}
 
 /// How many ports the router has.
 pub(crate) const PORTS: u8 = 4;

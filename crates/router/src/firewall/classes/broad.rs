@@ -64,7 +64,15 @@ impl Broad {
         for (spot, field) in spots.iter_mut().zip(&self.fields) {
             *spot = field.spot(facts.value(field.at));
         }
-        Search { rules: &self.rules, spots, fields: self.fields.len(), block: 0, number: 0 }
+        Search {
+            rules: &self.rules,
+            spots,
+            fields: self.fields.len(),
+            block: 0,
+            left: 0,
+            from: usize::MAX,
+            number: 0,
+        }
     }
 }
 
@@ -84,6 +92,9 @@ pub(super) struct Search<'a> {
     fields: usize,
     /// The block that was asked last.
     block: usize,
+    /// What of it is open and was not found yet, and which rules that is true of: from this one on.
+    left: u64,
+    from: usize,
     /// Where the rules began that were asked last.
     number: usize,
 }
@@ -105,7 +116,10 @@ impl Search<'_> {
         if block < self.block {
             self.spots.iter_mut().for_each(|spot| spot.at = 0);
         }
-        let mut open = self.open(block) & (u64::MAX << (start % BITS));
+        let known = block == self.block && start >= self.from;
+        let open = if known { self.left } else { self.open(block) };
+        let mut open = open & (u64::MAX << (start % BITS));
+        self.from = usize::MAX;
         let found = loop {
             if open == 0 {
                 block += 1;
@@ -123,6 +137,7 @@ impl Search<'_> {
                 break None;
             }
             if gates[rule].admits(facts) {
+                (self.left, self.from) = (open, at + 1);
                 break Some(rule);
             }
         };
