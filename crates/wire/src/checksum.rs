@@ -194,8 +194,9 @@ const fn not_zero(checksum: u16) -> u16 {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delta(
-    /// Sum of `~m + m'`, folded only when it is applied: no addition waits for another's carry.
-    u32,
+    /// Sum of `~m + m'`, folded only when it is applied: no addition waits for another's carry. Two words
+    /// side by side are added as one number, whose halves folding adds.
+    u64,
 );
 
 impl Delta {
@@ -203,14 +204,14 @@ impl Delta {
     #[inline]
     #[must_use]
     pub const fn u16(self, old: u16, new: u16) -> Delta {
-        Delta(self.0 + !old as u32 + new as u32)
+        Delta(self.0 + !old as u64 + new as u64)
     }
 
     /// A 32-bit word changes. It must stand at an even offset.
     #[inline]
     #[must_use]
     pub const fn u32(self, old: u32, new: u32) -> Delta {
-        self.u16((old >> 16) as u16, (new >> 16) as u16).u16(old as u16, new as u16)
+        Delta(self.0 + !old as u64 + new as u64)
     }
 
     /// An address of IPv6 changes. It must stand at an even offset.
@@ -233,7 +234,8 @@ impl Delta {
     /// The new checksum of an IPv4 header, a TCP segment or an ICMP message.
     #[inline]
     pub const fn apply(self, checksum: u16) -> u16 {
-        let sum = self.0 + !checksum as u32;
+        let sum = self.0 + !checksum as u64;
+        let sum = (sum & 0xffff_ffff) + (sum >> 32);
         let sum = (sum & 0xffff) + (sum >> 16);
         !((sum & 0xffff) + (sum >> 16)) as u16
     }
