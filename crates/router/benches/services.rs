@@ -193,8 +193,10 @@ fn walk(missed: &mut Missed) {
         device.send(0, &[datagram(from, to, host, &agent::request(&request))]);
         let breath = device.breathe();
         (took, longest) = (took + breath, longest.max(breath));
+        // The router may say something of its own beside.
         let said = device.take(0);
-        let names = agent::names(payload(&said[0])).expect("a response");
+        let names = said.iter().find_map(|frame| agent::names(payload(frame)));
+        let names = names.expect("a response");
         let within: Vec<_> = names.iter().filter(|name| name.starts_with(&table)).collect();
         values += within.len();
         match within.last() {

@@ -8,7 +8,7 @@ use crate::facility::{DONE, Facility, Rows, items};
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::ip::pool;
 use crate::status::{Numbers, RouterStatus, Values, dynamic, ip, text};
-use config::{Command, Display, Item, Tree, Unnamed, Value};
+use config::{Command, Display, Item, Read, Tree, Unnamed, Value};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,11 +141,11 @@ fn check_server(tree: &Tree, item: &Item) -> Result<(), String> {
         return Err("failure: lease-time must be at least 1s".to_string());
     }
     let mut others = tree.read(&menu::SERVER).filter(|other| other.id() != item.id);
-    let interface = read.text("interface");
-    if !item.disabled
-        && others.any(|other| !other.bool("disabled") && other.text("interface") == interface)
-    {
-        return Err(format!("failure: interface {interface} has a dhcp server already"));
+    let (interface, relay) = (read.text("interface"), read.text("relay"));
+    let same = |other: &Read| other.text("interface") == interface && other.text("relay") == relay;
+    if !item.disabled && others.any(|other| !other.bool("disabled") && same(&other)) {
+        let whose = if relay == "0.0.0.0" { String::new() } else { format!(" for relay {relay}") };
+        return Err(format!("failure: interface {interface} has a dhcp server{whose} already"));
     }
     Ok(())
 }

@@ -20,7 +20,13 @@ pub(crate) const SERVER: Menu = Menu {
         Property::flag("invalid", 'I', "Its interface has no address."),
         Property::new("name", Type::Text, "Name of the server.").column(),
         Property::new("interface", ANY_INTERFACE, "Whose clients it serves.").required().column(),
-        Property::only("relay", &Type::Address, &["0.0.0.0"], "relays are not served"),
+        Property::new(
+            "relay",
+            Type::Address,
+            "The relay whose clients it serves; 0.0.0.0: those of the interface; 255.255.255.255: any.",
+        )
+        .default("0.0.0.0")
+        .column(),
         Property::new("address-pool", POOL, "Whose addresses it gives out; or only typed leases.")
             .default("static-only")
             .column(),

@@ -7,6 +7,9 @@
 //! decline ─► conflict    release ─► free    inform ─► ack without an address
 //! ```
 //!
+//! A relay's clients have the server that is for it: their addresses are of the network that the relay's
+//! address is in, and answers go to the relay by the routes (RFC 1542 §4.1, RFC 3046).
+//!
 //! An offer that is not taken ends after half a minute. When a pool is used up, and when there are more
 //! leases than [`MAX`], clients are not answered.
 
@@ -31,7 +34,6 @@ use wire::dhcp::{self, Kind, Message, option};
 use wire::layers::protocol;
 use wire::{Ipv4Prefix, Ipv4Range, MacAddr, Moment};
 
-/// Who takes addresses from pools.
 /// How long an offer stands.
 const OFFERED: Duration = Duration::from_secs(30);
 /// How long ARP may take to answer.
@@ -40,6 +42,8 @@ const PROBE: Duration = Duration::from_millis(300);
 const MAX_PROBES: usize = 256;
 /// The most bytes of options: an answer fits one frame.
 const MAX_OPTIONS: usize = 1000;
+/// What a relay says of itself and the client (RFC 3046).
+const RELAY_INFO: u8 = 82;
 
 /// Whether a packet is for the server on its interface.
 pub(crate) fn is_asked(program: &Program, p: &Packet) -> bool {
@@ -59,21 +63,43 @@ pub(crate) fn is_nobodys(program: &Program, p: &Packet) -> bool {
 /// A message has come to LOCAL IN.
 pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
     let program = r.program.clone();
-    let Some(server) = program.dhcp.server_on(p.in_interface) else {
-        return r.discard(p, Discard::NoListener);
-    };
     let is_whole = |message: &Message| {
         let no_host = message.chaddr.is_multicast() || message.chaddr == MacAddr::default();
-        message.op == dhcp::REQUEST && message.giaddr == 0 && !no_host
+        let no_relay = message.giaddr != 0 && !icmp::is_host(message.giaddr);
+        message.op == dhcp::REQUEST && !no_relay && !no_host
     };
-    let message = r.datagram(&p).and_then(Message::read).filter(is_whole);
-    match message {
-        Some(message) => {
+    let Some(message) = r.datagram(&p).and_then(Message::read).filter(is_whole) else {
+        return r.discard(p, Discard::BadDhcp);
+    };
+    match server_of(r, &program, p.in_interface, &message) {
+        Some(server) => {
             hear(r, now, server, &message);
             r.consume(p)
         }
-        None => r.discard(p, Discard::BadDhcp),
+        None => r.discard(p, Discard::NoListener),
     }
+}
+
+/// The server of an interface for whom a message is: of those behind a relay the one for it, or for all;
+/// of those who have an address and ask for themselves the one who gave it.
+fn server_of<'a>(
+    r: &Router,
+    program: &'a Program,
+    interface: InterfaceId,
+    message: &Message,
+) -> Option<&'a Server> {
+    let mut here = program.dhcp.servers.iter().filter(|server| server.interface == interface);
+    let gave = |server: &&Server| {
+        let held = r.services.leases.of(server.id, &who(message));
+        held.is_some_and(|held| held.address == message.ciaddr)
+    };
+    let first = match (message.giaddr, message.ciaddr) {
+        (0, 0) => None,
+        (0, _) => here.clone().find(gave),
+        (relay, _) => here.clone().find(|server| server.relay == relay),
+    };
+    let others = if message.giaddr == 0 { 0 } else { u32::MAX };
+    first.or_else(|| here.find(|server| server.relay == others))
 }
 
 fn hear(r: &mut Router, now: Moment, server: &Server, message: &Message) {
@@ -129,7 +155,7 @@ fn discover(r: &mut Router, now: Moment, server: &Server, message: &Message) {
     let Some(mut lease) = choose(r, now, &program, server, message) else { return };
     (lease.seen, lease.host_name) = (now, host_name(message, lease.host_name));
     let fresh = lease.state == State::Testing;
-    if fresh && server.probes && lease.typed.is_none() {
+    if fresh && server.probes && server.relay == 0 && lease.typed.is_none() {
         let (address, pending) = (lease.address, &r.services.leases.probes);
         let asked = pending.iter().any(|probe| probe.address == address);
         if !asked && pending.len() < MAX_PROBES {
@@ -186,7 +212,7 @@ fn choose(
         return claimed.then(|| new(typed.address, Some(typed)));
     }
     if let Some(held) = held {
-        if fits(program, server, held.address) {
+        if fits(program, server, message.giaddr, held.address) {
             return Some(Lease { mac: message.chaddr, ..held });
         }
         end(r, now, held.address, &server.name);
@@ -216,11 +242,24 @@ fn choose(
     }
 }
 
-/// Whether an address is still one that a server gives out, in a network of its interface.
-fn fits(program: &Program, server: &Server, address: u32) -> bool {
-    let mut own = program.addresses.iter().filter(|own| own.interface == server.interface);
-    own.any(|own| own.network.contains(address))
+/// Whether an address is still one that a server gives out where the client is.
+fn fits(program: &Program, server: &Server, relay: u32, address: u32) -> bool {
+    is_there(program, server, relay, address)
         && server.pool.as_ref().is_some_and(|name| pool::has(&program.pools, name, address))
+}
+
+/// Whether an address is of a network of the server's interface, or of the one behind a relay; of a client
+/// that asks for itself, of any.
+fn is_there(program: &Program, server: &Server, relay: u32, address: u32) -> bool {
+    let mut own = program.addresses.iter().filter(|own| own.interface == server.interface);
+    match (server.relay, relay) {
+        (0, _) => own.any(|own| own.network.contains(address)),
+        (_, 0) => true,
+        (_, relay) => {
+            let network = program.dhcp.network_of(address);
+            network.is_none_or(|network| network.prefix.contains(relay))
+        }
+    }
 }
 
 fn host_name(message: &Message, before: Box<str>) -> Box<str> {
@@ -232,6 +271,7 @@ fn request(r: &mut Router, now: Moment, server: &Server, message: &Message) {
     let program = r.program.clone();
     let who = who(message);
     let wanted = message.number(option::REQUESTED).unwrap_or(message.ciaddr);
+    let relay = message.giaddr;
     let Some(own) = own_address(&program, server.interface, wanted) else { return };
     let held = r.services.leases.of(server.id, &who).cloned();
     let selected = message.number(option::SERVER);
@@ -247,14 +287,18 @@ fn request(r: &mut Router, now: Moment, server: &Server, message: &Message) {
     let typed = typed(&program, server, message);
     let lease = match (typed, held) {
         (Some(typed), _) if typed.blocked || typed.address != wanted => None,
-        (None, Some(held)) if held.address != wanted || !fits(&program, server, wanted) => None,
+        (None, Some(held))
+            if { held.address != wanted || !fits(&program, server, relay, wanted) } =>
+        {
+            None
+        }
         (_, Some(held)) if held.address == wanted => Some(held),
         // Nobody knows it (the router has started again): it may have what it asks for, if it is free.
         (typed, _) if typed.is_some() || is_final => {
             let free = typed.is_some()
                 || may(&program, wanted)
                     && r.services.leases.len() < MAX
-                    && fits(&program, server, wanted);
+                    && fits(&program, server, relay, wanted);
             let free = free && r.services.used.claim(wanted, &User::Client(message.chaddr));
             free.then(|| Lease {
                 server: server.id,
@@ -270,10 +314,7 @@ fn request(r: &mut Router, now: Moment, server: &Server, message: &Message) {
         }
         _ => None,
     };
-    let elsewhere = !program
-        .addresses
-        .iter()
-        .any(|address| address.interface == server.interface && address.network.contains(wanted));
+    let elsewhere = !is_there(&program, server, relay, wanted);
     match lease {
         Some(lease) => bind(r, now, server, message, typed, lease),
         None if selected.is_some() || is_final || elsewhere && server.authoritative.is_some() => {
@@ -515,6 +556,7 @@ fn answer(
         xid: message.xid,
         flags: message.flags,
         chaddr: message.chaddr,
+        giaddr: message.giaddr,
         ..Message::default()
     };
     if let Some(kind) = kind {
@@ -536,6 +578,20 @@ fn answer(
     }
     if let Some(id) = message.get(option::CLIENT_ID) {
         reply.push(option::CLIENT_ID, id); // RFC 6842
+    }
+    if let Some(told) = message.get(RELAY_INFO).filter(|_| message.giaddr != 0) {
+        reply.push(RELAY_INFO, told); // as it came, and last (RFC 3046 §2.2)
+    }
+    if server.relay != 0 {
+        let (address, port) = match (message.giaddr, message.ciaddr) {
+            (0, client) => (client, dhcp::CLIENT_PORT),
+            (relay, _) => (relay, dhcp::SERVER_PORT),
+        };
+        if nak {
+            reply.flags |= dhcp::BROADCAST; // the relay is to tell whoever has no address
+        }
+        let ends = (End { address: own, port: dhcp::SERVER_PORT }, End { address, port });
+        return datagram::send(r, now, ends, &reply.to_bytes());
     }
     let always = typed(&program, server, message).is_some_and(|typed| typed.always_broadcast);
     let broadcast = always || server.always_broadcast || message.flags & dhcp::BROADCAST != 0;

@@ -22,6 +22,8 @@ pub(crate) struct Server {
     pub(crate) id: ItemId,
     pub(crate) name: String,
     pub(crate) interface: InterfaceId,
+    /// The relay whose clients it serves; 0: those of its interface; [`u32::MAX`]: of any.
+    pub(crate) relay: u32,
     /// None: typed leases only.
     pub(crate) pool: Option<String>,
     pub(crate) lease_time: Duration,
@@ -165,6 +167,10 @@ fn server(tree: &Tree, names: &Names, item: Read) -> Option<Server> {
         id: item.id(),
         name: item.name().to_string(),
         interface: names.find(&item.text("interface"))?,
+        relay: match *item.value("relay") {
+            Value::Address(relay) => relay.into(),
+            _ => 0,
+        },
         pool: Some(item.text("address-pool")).filter(|name| name != "static-only"),
         script: item.text("lease-script"),
         lease_time: item.time("lease-time"),
