@@ -61,6 +61,14 @@ fn a_house_with_both_families_gets_a_prefix_and_hands_it_out() {
 }
 
 #[test]
+fn services_stand_what_measures_them() {
+    let tools = ["sysctl", "ip", "unshare", "perfdhcp", "dhcpcd", "unbound", "kdig", "dnsperf"];
+    if can_have_hosts(&tools) {
+        check("services.yaml", &[]);
+    }
+}
+
+#[test]
 fn managers_ask_by_every_version_of_snmp() {
     if can_have_hosts(&["sysctl", "snmpget", "snmpbulkwalk"]) {
         check("snmp.yaml", &[]);
