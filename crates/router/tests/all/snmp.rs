@@ -151,6 +151,8 @@ fn many_at_once() {
     let greedy = Request { repetitions: 1 << 30, ..asks(Kind::GetBulk, &[&[1, 3], NAME]) };
     let payload = answer(&mut rig, &agent::request(&greedy)).unwrap();
     assert!(payload.len() > 1000);
+    let names = agent::names(&payload).unwrap();
+    assert!(names.len() > 20 && names.iter().all(|name| name.starts_with(&[1, 3])), "{names:?}");
     let set = answer(&mut rig, &agent::request(&asks(Kind::Set, &[NAME]))).unwrap();
     assert_eq!(wire::snmp::response(&set).unwrap().error, 17);
     let many: Vec<&[u32]> = vec![&[1, 3, 6, 1, 2, 1, 1, 1, 0]; 100];
