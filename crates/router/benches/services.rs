@@ -196,7 +196,9 @@ fn walk(missed: &mut Missed) {
         // The router may say something of its own beside.
         let said = device.take(0);
         let names = said.iter().find_map(|frame| agent::names(payload(frame)));
-        let names = names.expect("a response");
+        let names = names.unwrap_or_else(|| {
+            panic!("no response after {values} values: {said:02x?} {:?}", device.router.discards())
+        });
         let within: Vec<_> = names.iter().filter(|name| name.starts_with(&table)).collect();
         values += within.len();
         match within.last() {

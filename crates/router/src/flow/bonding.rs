@@ -63,8 +63,13 @@ pub(super) fn bond_in(r: &mut Router, now: Moment, mut p: Packet, at: BondAt) {
     let answers = arp_of(bytes).filter(|arp| arp.operation == Operation::Reply);
     r.count_in(&p, bond.interface);
     link_in(r, now, p, bond.interface);
-    // Who has answered has heard the bond's address, which is one slave's.
-    if let Some(arp) = answers {
+    // Who has answered has heard the bond's address, which is one slave's; unless it was told already, as
+    // another bond like this one would tell us in turn.
+    let is_news = |arp: &ArpMessage| {
+        let told = bond.told_to(arp.sender_ip);
+        told.is_some_and(|slave| program.interface(slave).mac != arp.target_mac)
+    };
+    if let Some(arp) = answers.filter(is_news) {
         tell(r, now, bond, (arp.sender_ip, arp.sender_mac), arp.target_ip);
     }
 }
