@@ -202,7 +202,8 @@ fn walk(missed: &mut Missed) {
         let within: Vec<_> = names.iter().filter(|name| name.starts_with(&table)).collect();
         values += within.len();
         match within.last() {
-            Some(last) if within.len() == names.len() => name.clone_from(last),
+            // Behind the last one the same name comes again.
+            Some(last) if within.len() == names.len() && **last != name => name.clone_from(last),
             _ => break,
         }
     }
