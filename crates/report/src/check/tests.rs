@@ -1,4 +1,4 @@
-//! What is found in the fixtures, and nothing else.
+//! Findings in the fixtures: these, and no others.
 
 use super::*;
 

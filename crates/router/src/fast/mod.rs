@@ -1,4 +1,4 @@
-//! The same semantics at speed.
+//! FastPath, FastTrack and recipes: the same semantics at speed.
 //!
 //! ```text
 //!  batch of one port ─┬─ ipv4    nothing to ask but the FIB: look up, rewrite, out

@@ -1,4 +1,4 @@
-//! What a rule looks at. The matchers of a rule are tried in the documented order ([`ORDER`]),
+//! Matchers of firewall rules. The matchers of a rule are tried in the documented order ([`ORDER`]),
 //! cheap before costly; the first that fails ends it.
 //!
 //! ```text

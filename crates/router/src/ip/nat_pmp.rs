@@ -50,16 +50,19 @@ pub(crate) static MENU: Menu = Menu {
 pub(crate) static SIDES: Menu = Menu {
     path: "/ip nat-pmp interfaces",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
-    properties: &[
-        Property::new("interface", ANY_INTERFACE, "The interface.").required().column(),
-        Property::new("type", Type::Enum(&["external", "internal"]), "Who asks is internal.")
-            .required()
-            .column(),
-        Property::new("forced-ip", Type::Address, "The address outside, if it is not the first.")
-            .column(),
-    ],
+    properties: &SIDE,
     help: "Which side of NAT-PMP an interface is on.",
 };
+
+/// What is said of an interface that opens ports: here, and by UPnP.
+pub(crate) const SIDE: [Property; 3] = [
+    Property::new("interface", ANY_INTERFACE, "The interface.").required().column(),
+    Property::new("type", Type::Enum(&["external", "internal"]), "Who asks is internal.")
+        .required()
+        .column(),
+    Property::new("forced-ip", Type::Address, "The address outside, if it is not the first.")
+        .column(),
+];
 
 /// The facility.
 pub(crate) static FACILITY: Facility = Facility {

@@ -1,4 +1,4 @@
-//! What is shown of L2TP's sessions, and of others that stand on no interface.
+//! Rows of L2TP's sessions, and of others that stand on no interface, as `print` shows them.
 
 use crate::interface::ppp::calls::Carrier;
 use crate::interface::pppoe::status::open;

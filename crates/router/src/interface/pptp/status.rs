@@ -1,4 +1,4 @@
-//! What is shown of PPTP's sessions.
+//! Rows of PPTP's sessions, as `print` shows them.
 
 use crate::interface::l2tp::status::sessions_of;
 use crate::interface::ppp::calls::Carrier;

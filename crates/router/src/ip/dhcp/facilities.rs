@@ -1,4 +1,4 @@
-//! What is done with the menus of DHCP: checked, compiled, shown, and the clients' commands.
+//! Facilities of DHCP's menus: checked, compiled, shown, and the clients' commands.
 
 use super::lease::{Lease, State, Who};
 use super::menu;

@@ -1,4 +1,4 @@
-//! What DHCP servers have given out: by address, by client, and in the order in which it ends.
+//! Leases of the DHCP servers: by address, by client, and in the order in which it ends.
 //!
 //! ```text
 //! (none) ─► testing ─► offered ─► bound ─► (none)

@@ -1,4 +1,4 @@
-//! What users write of options: `0x0a0b`, `'10.0.0.1'`, `'160'`, `s'text'`, one behind the other.
+//! DHCP options as users write them: `0x0a0b`, `'10.0.0.1'`, `'160'`, `s'text'`, one behind the other.
 
 use config::Value;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -1,4 +1,4 @@
-//! What UPnP's calls do.
+//! Actions of UPnP's services: what each call does.
 
 use super::super::nat_pmp::{self, Maker};
 use super::texts;

@@ -19,7 +19,7 @@ mod calls;
 mod texts;
 
 use super::datagram::{self, End};
-use super::nat_pmp::Sides;
+use super::nat_pmp::{SIDE, Sides};
 use super::tcp::{Ends, Progress};
 use super::{address, nat_pmp};
 use crate::discard::Discard;
@@ -27,7 +27,6 @@ use crate::facility::Facility;
 use crate::flow::{self, tcp};
 use crate::interface::InterfaceId;
 use crate::interface::facilities::ALL as INTERFACES;
-use crate::interface::menu::ANY_INTERFACE;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
@@ -66,14 +65,7 @@ pub(crate) static MENU: Menu = Menu {
 pub(crate) static SIDES: Menu = Menu {
     path: "/ip upnp interfaces",
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
-    properties: &[
-        Property::new("interface", ANY_INTERFACE, "The interface.").required().column(),
-        Property::new("type", Type::Enum(&["external", "internal"]), "Who asks is internal.")
-            .required()
-            .column(),
-        Property::new("forced-ip", Type::Address, "The address outside, if it is not the first.")
-            .column(),
-    ],
+    properties: &SIDE,
     help: "Which side of UPnP an interface is on.",
 };
 

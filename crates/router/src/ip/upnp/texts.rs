@@ -1,4 +1,4 @@
-//! What UPnP's documents say: the device, its services, what calls are answered.
+//! Documents of UPnP: the device, its services, what calls are answered.
 
 use super::{COMMON, CONTROL_COMMON, CONTROL_WAN, Error, WAN};
 use std::fmt::Write;
