@@ -6,7 +6,8 @@
 //! ```
 
 use config::ItemId;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use hashbrown::HashTable;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use wire::dhcp::Message;
 use wire::{MacAddr, Moment};
@@ -75,8 +76,8 @@ pub(super) struct Probe {
 pub(crate) struct Leases {
     /// In boxes: where addresses come in their order, half of each node is empty.
     by_address: BTreeMap<u32, Box<Lease>>,
-    /// By a keyed hash of the server and the client, which is known by its lease.
-    by_client: HashMap<u64, u32>,
+    /// The address by the server and the client, which are in its lease.
+    by_client: HashTable<u32>,
     keys: RandomState,
     ends: BTreeSet<(Moment, u32)>,
     pub(super) probes: Vec<Probe>,
@@ -105,22 +106,26 @@ impl Leases {
 
     /// The lease that a client has.
     pub(crate) fn of(&self, server: ItemId, who: &Who) -> Option<&Lease> {
-        let lease = self.at(*self.by_client.get(&self.client(server, who))?)?;
-        (lease.server == server && lease.who == *who).then_some(lease)
-    }
-
-    fn client(&self, server: ItemId, who: &Who) -> u64 {
-        self.keys.hash_one((server, who))
+        let hash = self.keys.hash_one((server, who));
+        let address = self.by_client.find(hash, |&address| {
+            self.at(address).is_some_and(|lease| lease.server == server && lease.who == *who)
+        })?;
+        self.at(*address)
     }
 
     /// Enters a lease instead of what its address and its client had.
     pub(crate) fn put(&mut self, lease: Lease) {
         self.remove(lease.address);
         if lease.state != State::Conflict {
-            let client = self.client(lease.server, &lease.who);
-            if let Some(other) = self.by_client.insert(client, lease.address) {
-                self.forget(other);
+            if let Some(other) = self.of(lease.server, &lease.who).map(|other| other.address) {
+                self.remove(other);
             }
+            let hash = self.keys.hash_one((lease.server, &lease.who));
+            let hash_of = |&address: &u32| {
+                let lease = self.by_address.get(&address);
+                lease.map_or(0, |lease| self.keys.hash_one((lease.server, &lease.who)))
+            };
+            self.by_client.insert_unique(hash, lease.address, hash_of);
         }
         self.ends.insert((lease.expires, lease.address));
         self.by_address.insert(lease.address, Box::new(lease));
@@ -128,17 +133,12 @@ impl Leases {
 
     /// Takes a lease out.
     pub(crate) fn remove(&mut self, address: u32) -> Option<Lease> {
-        let lease = self.forget(address)?;
-        let client = self.client(lease.server, &lease.who);
-        if self.by_client.get(&client) == Some(&address) {
-            self.by_client.remove(&client);
-        }
-        Some(lease)
-    }
-
-    fn forget(&mut self, address: u32) -> Option<Lease> {
         let lease = self.by_address.remove(&address)?;
         self.ends.remove(&(lease.expires, address));
+        let hash = self.keys.hash_one((lease.server, &lease.who));
+        if let Ok(entry) = self.by_client.find_entry(hash, |&other| other == address) {
+            entry.remove();
+        }
         Some(*lease)
     }
 
