@@ -56,6 +56,7 @@ impl<A: Family> Connections<A> {
         self.sweep_untracked(now_ms, budget);
         for looked_at in 0..budget {
             let Some(id) = self.timers.due(now_ms) else { return looked_at };
+            self.look_ahead(id);
             let left = self.timeout_left(id, now_ms);
             if left == 0 {
                 self.remove(id);
@@ -66,6 +67,21 @@ impl<A: Family> Connections<A> {
             }
         }
         budget
+    }
+
+    /// Asks for the memory of those whose turn comes next: the third one's record, the flows of the
+    /// second, where the index has the first's. Among a million connections each would be waited for.
+    #[inline]
+    fn look_ahead(&self, id: ConnectionId) {
+        let next = |id: ConnectionId| self.slab[id.index()].timer.next();
+        let (first, second) = (next(id), next(next(id)));
+        for flow in self.slab[first.index()].flows {
+            self.table.prefetch_bucket_of(flow);
+        }
+        for flow in self.slab[second.index()].flows {
+            self.table.prefetch_flow(flow);
+        }
+        port::prefetch::lines(&self.slab, next(second).index(), 2);
     }
 
     /// Ends the connections that were masqueraded by one of these addresses.
@@ -155,6 +171,7 @@ impl<A: Family> Connections<A> {
         if !self.has_place()
             && let Some(id) = self.dispensable()
         {
+            self.look_ahead(id);
             self.remove(id);
             self.counts.early_dropped += 1;
         }

@@ -307,6 +307,14 @@ impl<A: Family> FlowTable<A> {
         port::prefetch::element(&self.flows, id.index());
     }
 
+    /// Asks for the line of a flow's bucket; reads the flow.
+    #[inline]
+    pub(super) fn prefetch_bucket_of(&self, id: FlowId) {
+        if let Some(flow) = self.flows.get(id.index()) {
+            self.index.prefetch(A::hash_of(&flow.tuple()));
+        }
+    }
+
     /// Stage 3: whether the candidate was right; else what [`find`](Self::find) says.
     #[inline(always)]
     pub fn confirm(&self, candidate: FlowId, hash: u32, tuple: &FiveTuple<A>) -> Option<FlowId> {
@@ -353,6 +361,7 @@ impl<A: Family> FlowTable<A> {
         } else {
             let id = self.free;
             self.free = FlowId(self.flow(id).recipe);
+            self.prefetch_flow(self.free); // the next to be taken
             *self.flow_mut(id) = flow;
             id
         };

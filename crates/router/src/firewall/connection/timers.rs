@@ -59,7 +59,9 @@ impl Timer {
         Timer { next, ..Timer::IDLE }
     }
 
-    pub(super) fn next_free(self) -> ConnectionId {
+    /// The one after it: in its slot's ring, or among the free ones.
+    #[inline]
+    pub(super) fn next(self) -> ConnectionId {
         self.next
     }
 }

@@ -113,6 +113,8 @@ pub struct Connections<A = u32> {
     pub(super) untracked: usize,
     /// Where the search for idle ones among them goes on.
     pub(super) untracked_at: u32,
+    /// The source that the newest connection was given: most probably the next one's.
+    new_source: Option<A>,
     /// Connections that were announced, the oldest first.
     pub(super) expected: Vec<Expected>,
     /// Of connections whose text was rewritten: how their sequence numbers differ, by direction.
@@ -149,6 +151,7 @@ impl<A: Family> Connections<A> {
             fasttracked: 0,
             untracked: 0,
             untracked_at: 0,
+            new_source: None,
             expected: Vec::new(),
             shifts: HashMap::new(),
             behind: None,
@@ -424,11 +427,21 @@ impl<A: Family> Connections<A> {
             icmp: if tuple.protocol == A::ICMP { packet.icmp() } else { [0; 2] },
             tcp,
         };
+        self.expect_reply(&tuple);
         let state = match A::meet(self, &mut new, packet.now_ms) {
             true => ConnectionState::Related,
             false => ConnectionState::New,
         };
         Tracking { state, new: Some(new), ..Tracking::INVALID }
+    }
+
+    /// Asks for the line of the bucket that the reply of a new connection will be sought and entered in,
+    /// should its source become what the last one's did: the rules take longer than the memory.
+    #[inline]
+    fn expect_reply(&self, original: &FiveTuple<A>) {
+        let src = self.new_source.unwrap_or(original.src);
+        let reply = FiveTuple { src, ..*original }.reversed();
+        self.table.prefetch_bucket(A::hash_of(&reply));
     }
 
     /// An ICMP error: it belongs to the connection of the packet it quotes.
@@ -512,6 +525,7 @@ impl<A: Family> Connections<A> {
             regular: [Count::default(); 2],
         };
         self.store(id, connection);
+        self.new_source = srcnat.then_some(new.translated.src);
         self.counts.created += 1;
         let deadline = now_ms.wrapping_add(self.settings.timeouts.millis(new.class));
         let rank = self.rank(id);
@@ -531,8 +545,9 @@ impl<A: Family> Connections<A> {
     pub(super) fn store(&mut self, id: ConnectionId, connection: Connection) {
         self.live += 1;
         if id == self.free {
-            self.free = self.slab[id.index()].timer.next_free();
+            self.free = self.slab[id.index()].timer.next();
             self.slab[id.index()] = connection;
+            port::prefetch::lines(&self.slab, self.free.index(), 2); // the next to be taken
         } else {
             self.slab.push(connection);
         }
