@@ -216,7 +216,11 @@ impl Run<'_> {
     }
 
     /// The items of a command that takes nothing else.
-    fn only_items(&mut self, menu: &'static Menu, line: Line) -> Result<Vec<ItemId>, Error> {
+    pub(crate) fn only_items(
+        &mut self,
+        menu: &'static Menu,
+        line: Line,
+    ) -> Result<Vec<ItemId>, Error> {
         let mut extras = BTreeMap::new();
         for word in line.words {
             let named = word.name.as_ref().is_some_and(|(name, _)| name != "numbers");
@@ -227,7 +231,7 @@ impl Run<'_> {
         self.selected(menu, line, &extras)
     }
 
-    fn selected(
+    pub(crate) fn selected(
         &mut self,
         menu: &'static Menu,
         line: Line,

@@ -1,14 +1,105 @@
-//! Files: `import` runs one, `export file=` and `print file=` write one.
+//! Files: `import` runs one, `export file=` and `print file=` write one, `/file` shows them.
+//!
+//! ```text
+//! /file print           what there is                    /file add name=a.txt contents="one"
+//! /file get a.txt contents   of at most 4,095 bytes      /file set a.txt contents="two"; remove a.txt
+//! ```
 //!
 //! An import is taken over as a whole, and of one that fails nothing is left; its error names the
 //! line and the column in the file. Inside another import it is a part of that.
 //!
 //! Never touches a file system: files are the [`Host`](crate::Host)'s.
 
+use crate::arguments::missing;
 use crate::inert;
+use crate::language::Verb;
 use crate::run::{Line, Run};
 use crate::script::Operator;
-use crate::{At, Error, How, Reply, Type, Value};
+use crate::{
+    At, Error, FIRST_AHEAD, FIRST_DYNAMIC, How, Item, ItemId, Menu, MenuKind, Property, Reply,
+    Status, Type, Value,
+};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use wire::date;
+
+/// The menu; a device that has files lists it among its own.
+pub static MENU: Menu = Menu {
+    path: "/file",
+    kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("name", Type::Text, "Its name, with those of the folders it is in.")
+            .required()
+            .column(),
+        Property::new("type", Type::Text, "What its ending says.").read_only().column(),
+        Property::new("size", Type::Number(0, i64::MAX), "Bytes.").read_only().column(),
+        Property::new("creation-time", Type::Text, "When it was written last, UTC.")
+            .read_only()
+            .column(),
+        Property::new("contents", Type::Text, "The text, of at most 4,095 bytes."),
+    ],
+    help: "The files of the device.",
+};
+
+/// Files whose contents are longer are shown without, as RouterOS does.
+pub const LONGEST_SHOWN: usize = 4095;
+
+/// A file of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name, with those of the folders it is in.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// When it was written last, in seconds since 1970.
+    pub written: u64,
+    /// Its text, unless it is longer than [`LONGEST_SHOWN`], or none.
+    pub contents: Option<String>,
+}
+
+/// What there is in `/file`: its items are none of the configuration's.
+struct Listing(Vec<Item>);
+
+impl Listing {
+    fn of(mut files: Vec<File>) -> Listing {
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut items: Vec<Item> = Vec::new();
+        for file in files {
+            // By its name, so that it stays the same whatever comes and goes.
+            let mut hasher = DefaultHasher::new();
+            file.name.hash(&mut hasher);
+            let room = u64::from(FIRST_AHEAD - FIRST_DYNAMIC);
+            let mut id = ItemId(FIRST_DYNAMIC + (hasher.finish() % room) as u32);
+            while items.iter().any(|item| item.id == id) {
+                id.0 -= u32::from(id.0 > FIRST_DYNAMIC);
+            }
+            let text = |text: &str| Value::Text(text.to_string());
+            let kind = match file.name.rsplit_once('.') {
+                Some((_, "rsc")) => "script".to_string(),
+                Some((_, ending)) => format!(".{ending} file"),
+                None => "file".to_string(),
+            };
+            let (days, clock) = (file.written / 86_400, date::clock(file.written));
+            let (year, month, day) = date::civil(days);
+            let month = date::MONTHS[month as usize - 1];
+            let mut values = BTreeMap::from([
+                ("name", text(&file.name)),
+                ("type", text(&kind)),
+                ("size", Value::Number(file.size as i64)),
+                ("creation-time", text(&format!("{month}/{day:02}/{year} {clock}"))),
+            ]);
+            values.extend(file.contents.map(|contents| ("contents", Value::Text(contents))));
+            items.push(Item::new(id, values));
+        }
+        Listing(items)
+    }
+}
+
+impl Status for Listing {
+    fn dynamic(&self, _: &Menu) -> Vec<Item> {
+        self.0.clone()
+    }
+}
 
 /// What a file that imports itself may do.
 const DEPTH: usize = 20;
@@ -25,6 +116,67 @@ pub fn text_of_file(content: Vec<u8>) -> Result<String, &'static str> {
 }
 
 impl Run<'_> {
+    /// The files there are, to be looked at like what a device says.
+    pub(crate) fn files(&mut self) -> impl Status + use<> {
+        Listing::of(self.host.files())
+    }
+
+    /// `add`, `set`, `remove` of `/file`.
+    pub(crate) fn change_files(&mut self, verb: Verb, line: Line) -> Result<Reply, Error> {
+        let failed = |text| Error::new(line.at, text);
+        let name_of = |run: &mut Self, id| match run.item(&MENU, id) {
+            Some((_, item)) => Ok(item.name("name").to_string()),
+            None => Err(failed("no such item".to_string())),
+        };
+        let (names, contents) = match verb {
+            Verb::Remove => {
+                for id in self.only_items(&MENU, line)? {
+                    let name = name_of(self, id)?;
+                    self.host.remove_file(&name).map_err(failed)?;
+                }
+                return Ok(Reply::Nothing);
+            }
+            Verb::Add | Verb::Set => {
+                let selects: &[_] = if matches!(verb, Verb::Set) { &["numbers"] } else { &[] };
+                let arguments = self.arguments(&MENU, line, selects, selects.first().copied())?;
+                let given = arguments.changes.values.iter();
+                let text = |wanted: &str| {
+                    let mut given = given.clone().filter(|(property, _)| property.name == wanted);
+                    let value = given.next().and_then(|(_, value)| value.as_ref());
+                    value.map(ToString::to_string)
+                };
+                let names = match (selects, text("name")) {
+                    ([], Some(name)) => vec![name],
+                    ([], None) => return Err(missing(line, "name")),
+                    (_, Some(_)) => {
+                        return Err(failed("failure: a file keeps its name".to_string()));
+                    }
+                    (_, None) => {
+                        let ids = self.selected(&MENU, line, &arguments.extras)?;
+                        let names = ids.into_iter().map(|id| name_of(self, id));
+                        names.collect::<Result<_, _>>()?
+                    }
+                };
+                (names, text("contents"))
+            }
+            _ => {
+                return Err(failed(
+                    "failure: files have neither order, comments nor states".to_string(),
+                ));
+            }
+        };
+        for name in names {
+            let is_new = matches!(verb, Verb::Add);
+            if is_new && self.host.files().iter().any(|file| file.name == name) {
+                return Err(failed(format!("failure: there is a file {name} already")));
+            }
+            if let Some(text) = contents.as_ref().map(String::as_str).or(is_new.then_some("")) {
+                self.host.write_file(&name, text.as_bytes()).map_err(failed)?;
+            }
+        }
+        Ok(Reply::Nothing)
+    }
+
     /// `import file-name=backup.rsc`, `import backup.rsc tolerant=yes confirm=5m`.
     pub(crate) fn import(&mut self, line: Line) -> Result<Reply, Error> {
         let (mut file, mut tolerant, mut confirm) = (None, false, None);

@@ -11,7 +11,7 @@
 //! Never hands out the device itself: whatever takes long is done in many short looks, so that
 //! forwarding goes on meanwhile.
 
-use crate::{Call, Item, Menu, Progress, Record, Status, Tree};
+use crate::{Call, File, Item, Menu, Progress, Record, Status, Tree};
 use std::time::Duration;
 use wire::Moment;
 
@@ -103,6 +103,19 @@ pub trait Host {
     /// Why it cannot be.
     fn write_file(&mut self, name: &str, content: &[u8]) -> Result<(), String> {
         let _ = content;
+        Err(format!("failure: this device has no files, so no {name}"))
+    }
+
+    /// The files of the device, a thousand at most.
+    fn files(&mut self) -> Vec<File> {
+        Vec::new()
+    }
+
+    /// Takes a file of the device's away.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    fn remove_file(&mut self, name: &str) -> Result<(), String> {
         Err(format!("failure: this device has no files, so no {name}"))
     }
 

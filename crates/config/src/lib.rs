@@ -109,7 +109,7 @@ mod file;
 pub use api::{Request, Trap};
 pub use command::{Call, Command, Display, Group, Job, Progress, Record, Started, Unnamed};
 pub use error::{At, Error, excerpt};
-pub use file::text_of_file;
+pub use file::{File, LONGEST_SHOWN, MENU as FILE, text_of_file};
 pub use host::Host;
 pub use interpreter::{Interpreter, Output};
 pub use language::{Factory, Language, Translate, Translated, Version};

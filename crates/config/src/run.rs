@@ -8,6 +8,7 @@
 //! How statements become commands stands in [`script`](crate::script).
 
 use crate::error::choices;
+use crate::file;
 use crate::language::Verb;
 use crate::names::{Index, KnownNames};
 use crate::script::evaluate::Variables;
@@ -296,6 +297,7 @@ impl<'a> Run<'a> {
             (Verb::Find, Some(menu)) => return self.find(menu, line),
             (Verb::Get, Some(menu)) => return self.get(menu, line),
             (Verb::Print, Some(menu)) => return self.print(menu, line),
+            (verb, Some(menu)) if menu.path == file::MENU.path => self.change_files(verb, line),
             (Verb::Add, Some(menu)) => self.add(menu, line),
             (Verb::Set, Some(menu)) => self.set(menu, line),
             (Verb::Unset, Some(menu)) => self.unset(menu, line),

@@ -8,6 +8,7 @@
 //!
 //! Never changes anything, and never holds more than a page of the device's own items.
 
+use crate::file;
 use crate::run::Run;
 use crate::{
     Access, FIRST_AHEAD, FIRST_DYNAMIC, Item, ItemId, Language, Menu, Status, Tree, Value,
@@ -105,6 +106,15 @@ impl Run<'_> {
         }
     }
 
+    /// [`look`](Self::look) for what a menu's items are: those of `/file` are the host's.
+    fn look_at<T>(&mut self, menu: &Menu, look: impl FnOnce(&View) -> T) -> T {
+        if menu.path != file::MENU.path {
+            return self.look(look);
+        }
+        let files = self.files();
+        look(&View { tree: &self.tree, status: &files })
+    }
+
     /// What `read` makes of the next items of a menu, the device's own included, in the order of
     /// `print`; `None` at the end. Without `told`, the user's items are read without a look at the
     /// device: enough for what was typed.
@@ -118,7 +128,7 @@ impl Run<'_> {
         let member = *self.language.members(menu.path).get(cursor.member)?;
         let mut rows = Vec::new();
         let next = match cursor.phase {
-            Phase::Ahead => self.look(|view| {
+            Phase::Ahead => self.look_at(member, |view| {
                 // They come first, and are few.
                 let page = view.status.dynamic_page(member, None, PAGE);
                 let is_ahead = |item: &&Item| item.id.0 >= FIRST_AHEAD;
@@ -141,7 +151,7 @@ impl Run<'_> {
                 }
                 Some(if to == own { Phase::Behind(last) } else { Phase::Own(to, last) })
             }
-            Phase::Behind(after) => self.look(|view| {
+            Phase::Behind(after) => self.look_at(member, |view| {
                 let page = view.status.dynamic_page(member, after, PAGE);
                 let last = page.last()?.id;
                 let behind = page.iter().filter(|item| item.id.0 < FIRST_AHEAD);
@@ -196,7 +206,7 @@ impl Run<'_> {
             let mut own = members.iter().map(|member| (*member, self.tree.item(member.path, id)));
             return own.find_map(|(member, item)| Some((member, item?.clone())));
         }
-        self.look(|view| {
+        self.look_at(menu, |view| {
             let mut told =
                 members.iter().map(|member| (*member, view.status.dynamic_item(member, id)));
             told.find_map(|(member, item)| Some((member, item?)))

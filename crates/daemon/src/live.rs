@@ -625,6 +625,14 @@ impl Host for LiveHost {
     fn write_file(&mut self, name: &str, content: &[u8]) -> Result<(), String> {
         self.underway.files().write(name, content)
     }
+
+    fn files(&mut self) -> Vec<config::File> {
+        self.underway.files().list()
+    }
+
+    fn remove_file(&mut self, name: &str) -> Result<(), String> {
+        self.underway.files().remove(name)
+    }
 }
 
 impl Drop for LiveHost {

@@ -7,15 +7,18 @@
 //! Only `poll` needs the node; files are read and written while packets flow.
 
 use crate::node::Node;
-use config::{Call, Job, Progress, Record, Started};
+use config::{Call, File, Job, LONGEST_SHOWN, Progress, Record, Started};
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 use wire::Moment;
 
 /// The longest file a device reads: a full BGP table as a script, and a capture, are shorter.
 const LONGEST: u64 = 256 << 20;
+
+/// More files than this are not listed.
+const MOST: usize = 1000;
 
 /// A device's files: what stands in one directory, and nothing beside it.
 #[derive(Clone, Debug)]
@@ -98,6 +101,51 @@ impl Files {
         let paths = (self.path(from)?, self.path(to)?);
         let failed = |error| format!("failure: cannot rename {from}: {error}");
         if self.rehearsed { Ok(()) } else { fs::rename(paths.0, paths.1).map_err(failed) }
+    }
+
+    /// Takes a file away.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be taken away.
+    pub fn remove(&self, name: &str) -> Result<(), String> {
+        let path = self.path(name)?;
+        let failed = |error| format!("failure: cannot remove {name}: {error}");
+        if self.rehearsed { Ok(()) } else { fs::remove_file(path).map_err(failed) }
+    }
+
+    /// The files there are, those in folders too; of very many the first.
+    pub fn list(&self) -> Vec<File> {
+        let mut found = Vec::new();
+        let mut folders = Vec::from([String::new()]);
+        while let Some(folder) = folders.pop() {
+            let place = self.directory.iter().map(|directory| directory.join(&folder));
+            let entries = place.filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
+            for entry in entries.take(MOST - found.len()) {
+                let own = entry.file_name().into_string().ok();
+                let Some(own) = own.filter(|own| !own.starts_with('.')) else { continue };
+                let name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && folders.len() < MOST => folders.push(name),
+                    Ok(kind) if kind.is_file() => found.extend(self.shown(name)),
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+
+    /// A file as `/file` shows it; `None` of what has no name here.
+    fn shown(&self, name: String) -> Option<File> {
+        let meta = self.path(&name).ok()?.metadata().ok()?;
+        let written = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let is_short = meta.len() <= LONGEST_SHOWN as u64;
+        let contents = is_short.then(|| self.read(&name).ok()).flatten();
+        Some(File {
+            size: meta.len(),
+            written: written.map_or(0, |since| since.as_secs()),
+            contents: contents.and_then(|content| String::from_utf8(content).ok()),
+            name,
+        })
     }
 
     /// Whether there is a file of this name.

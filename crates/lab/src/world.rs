@@ -305,6 +305,14 @@ impl Host for WorldHost<'_> {
     fn write_file(&mut self, name: &str, content: &[u8]) -> Result<(), String> {
         self.underway.files().write(name, content)
     }
+
+    fn files(&mut self) -> Vec<config::File> {
+        self.underway.files().list()
+    }
+
+    fn remove_file(&mut self, name: &str) -> Result<(), String> {
+        self.underway.files().remove(name)
+    }
 }
 
 impl Drop for WorldHost<'_> {

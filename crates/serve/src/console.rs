@@ -16,7 +16,7 @@
 //! A connection that is lost is said in one line; what was typed stays, and the next Return tries
 //! to connect again.
 //!
-//! **Missing**: the full-screen editor (`edit`), safe mode (ctrl-X), hot-lock mode (ctrl-V).
+//! **Missing**: the full-screen editor (`edit`), hot-lock mode (ctrl-V).
 
 // The connection.
 mod remote;

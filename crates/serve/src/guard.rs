@@ -11,7 +11,7 @@
 use crate::outbox::Answers;
 use crate::server::Shared;
 use crate::user::{self, Group};
-use config::{Call, Display, Host, Item, Menu, Progress, Record, Status, Tree};
+use config::{Call, Display, File, Host, Item, Menu, Progress, Record, Status, Tree};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -135,6 +135,15 @@ impl Host for Guard<'_> {
     fn write_file(&mut self, name: &str, content: &[u8]) -> Result<(), String> {
         self.may(self.group != Group::Read)?;
         self.host.write_file(name, content)
+    }
+
+    fn files(&mut self) -> Vec<File> {
+        self.host.files()
+    }
+
+    fn remove_file(&mut self, name: &str) -> Result<(), String> {
+        self.may(self.group != Group::Read)?;
+        self.host.remove_file(name)
     }
 
     fn log(&mut self, topics: &str, message: &str) {

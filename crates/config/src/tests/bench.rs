@@ -171,6 +171,20 @@ impl Host for Device {
         Ok(())
     }
 
+    fn files(&mut self) -> Vec<File> {
+        let file = |(name, content): (&String, &Vec<u8>)| File {
+            name: name.clone(),
+            size: content.len() as u64,
+            written: 1_764_000_000,
+            contents: String::from_utf8(content.clone()).ok(),
+        };
+        self.files.iter().map(file).collect()
+    }
+
+    fn remove_file(&mut self, name: &str) -> Result<(), String> {
+        self.files.remove(name).map(|_| ()).ok_or_else(|| "no such item".to_string())
+    }
+
     fn log(&mut self, topics: &str, message: &str) {
         self.log.push(format!("{topics}: {message}"));
     }

@@ -118,3 +118,26 @@ fn an_import_may_be_tolerant() {
     let print = interpreter.run("/system inert print", &()).unwrap().text;
     assert!(print.contains(";;; there is no display"), "{print}");
 }
+
+#[test]
+fn files_are_shown_written_and_taken_away() {
+    let mut bench = Bench::new();
+    bench.types("/interface bridge add name=lan; /export file=all");
+    let mut check = |script: &str, expected: &str| {
+        assert_eq!(bench.types(script), expected, "{script}");
+    };
+    check("/file print count-only", "1\n");
+    check(":put [/file get all.rsc type]", "script\n");
+    check(":put [/file get [find name~\"rsc\"] creation-time]", "nov/24/2025 16:00:00\n");
+    check("/file add name=note.txt contents=\"one\"; :put [/file get note.txt contents]", "one\n");
+    check(
+        "/file add name=note.txt",
+        "!failure: there is a file note.txt already (line 1 column 7)",
+    );
+    check("/file set note.txt contents=\"two words\"; :put [/file get note.txt size]", "9\n");
+    check("/file set note.txt name=other.txt", "!failure: a file keeps its name (line 1 column 7)");
+    check("/file remove all.rsc; :put [/file find name=all.rsc]", "\n");
+    check("/file remove [find]; /file print count-only", "0\n");
+    check("/file move 0", "!bad command name move (line 1 column 7) (line 1 column 7)");
+    check("/export", "/interface bridge\nadd name=lan\n");
+}

@@ -27,8 +27,8 @@ fn completions() {
     let mut bench = bench();
     for (line, expected) in [
         // Menus and commands.
-        ("", "export_ import_ interface_ ip_ ping_ tool_"),
-        ("/", "export_ import_ interface_ ip_ ping_ tool_"),
+        ("", "export_ file_ import_ interface_ ip_ ping_ tool_"),
+        ("/", "export_ file_ import_ interface_ ip_ ping_ tool_"),
         ("/i", "import_ interface_ ip_"),
         ("ip a", "address_"),
         ("/ip/a", "address_"),
@@ -208,7 +208,7 @@ fn tree_of_words() {
     };
     assert_eq!(
         names(&[]).as_deref(),
-        Some("cmd:export cmd:import dir:interface dir:ip cmd:ping dir:tool")
+        Some("cmd:export dir:file cmd:import dir:interface dir:ip cmd:ping dir:tool")
     );
     assert_eq!(names(&["ping"]).as_deref(), Some("arg:address"));
     assert_eq!(names(&["ping", "address"]).as_deref(), Some(""));

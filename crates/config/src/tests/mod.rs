@@ -197,7 +197,8 @@ const PING: Command = Command {
 
 /// A router with ether1 to ether13, as in the source document.
 fn router() -> Interpreter {
-    let menus = vec![&ETHERNET, &BRIDGE, &BRIDGE_PORT, &ADDRESS, &FILTER, &TRACKING, &TEMPLATE];
+    let menus =
+        vec![&ETHERNET, &BRIDGE, &BRIDGE_PORT, &ADDRESS, &FILTER, &TRACKING, &TEMPLATE, &FILE];
     let mut router = Interpreter::new(menus).with_commands([&QUICK, &RESET, &PING]);
     for number in 1..=13 {
         let name = Value::Text(format!("ether{number}"));

@@ -53,8 +53,9 @@ impl Environment {
     }
 }
 
-/// The menus of `/system`.
-pub(super) static MENUS: [&Menu; 5] = [&RESOURCE, &CPU, &CLOCK, &NOTE, &config::inert::MENU];
+/// The menus of `/system`, and `/file`.
+pub(super) static MENUS: [&Menu; 6] =
+    [&RESOURCE, &CPU, &CLOCK, &NOTE, &config::inert::MENU, &config::FILE];
 
 /// `/system note`.
 static NOTE: Menu = Menu {
