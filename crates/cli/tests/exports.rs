@@ -136,7 +136,7 @@ const LINES: &[&str] = &[
 ];
 
 /// Menus in which nobody can say anything, or nothing that is exported.
-const SILENT: &[&str] = &["/user", "/system inert"];
+const SILENT: &[&str] = &["/user", "/system inert", "/file"];
 
 fn wirespeed(folder: &Folder, arguments: &str) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));

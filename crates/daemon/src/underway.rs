@@ -318,6 +318,23 @@ mod tests {
         assert_eq!(fs::read_to_string(home.join("outside.txt")).unwrap(), "secret");
         assert!(!home.join("nowhere.txt").exists());
         assert!(Files::none().read("a.rsc").unwrap_err().contains("has no files"));
+        fs::write(home.join("inside/.hidden"), "x").unwrap();
+        fs::write(home.join("inside/long"), [b'x'; LONGEST_SHOWN + 1]).unwrap();
+        let mut listed = files.list();
+        listed.sort_by(|a, b| a.name.cmp(&b.name));
+        let listed: Vec<_> =
+            listed.into_iter().map(|file| (file.name, file.size, file.contents)).collect();
+        let here = Some("here".to_string());
+        let expected = [
+            ("a.rsc".to_string(), 4, here.clone()),
+            ("long".to_string(), LONGEST_SHOWN as u64 + 1, None),
+            ("sub/b.pcapng".to_string(), 4, here),
+        ];
+        assert_eq!(listed, expected);
+        assert!(files.rehearsed().remove("a.rsc").is_ok() && files.has("a.rsc"));
+        for (name, there) in [("a.rsc", true), ("a.rsc", false), ("../outside.txt", false)] {
+            assert_eq!(files.remove(name).is_ok(), there, "{name}");
+        }
         fs::remove_dir_all(home).unwrap();
     }
 }

@@ -209,8 +209,7 @@ impl Recipes {
     /// Asks for a recipe's memory.
     #[inline(always)]
     pub(crate) fn prefetch(&self, number: u32) {
-        let lines = size_of::<Recipe>().div_ceil(64);
-        port::prefetch::lines(&self.list, (number as usize).wrapping_sub(1), lines);
+        port::prefetch::element(&self.list, (number as usize).wrapping_sub(1));
     }
 
     /// The recipe of a number other than 0.

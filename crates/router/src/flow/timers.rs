@@ -61,18 +61,22 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
 /// Lets go what waits in queues and may go by now.
 pub(crate) fn release(r: &mut Router, now: Moment) {
     let mut released = std::mem::take(&mut r.io.released);
-    let slab = &r.io.slab;
-    r.queues.release(now, |_, waited, marks| {
-        // It has left the caches, maybe; when its turn comes, it is there again.
-        slab.prefetch(waited.frame());
-        released.push((waited, marks));
-    });
-    for (waited, marks) in released.drain(..) {
+    r.queues.release(now, |_, waited, marks| released.push((waited, marks)));
+    let mut rest = released.drain(..);
+    while let Some((waited, marks)) = rest.next() {
+        // Its frame has left the caches, maybe; when its turn comes, it is there again.
+        if let Some((soon, _)) = rest.as_slice().get(SOON) {
+            r.io.slab.prefetch(soon.frame());
+        }
         resume(r, now, waited, marks);
     }
+    drop(rest);
     end_dropped(r);
     r.io.released = released;
 }
+
+/// How many packets before its turn a frame is asked for.
+const SOON: usize = 12;
 
 /// How often the router looks after what waits for no packet: a thousandth of the shortest timeout.
 const CHORES: Duration = Duration::from_millis(1);

@@ -112,6 +112,9 @@ impl<T> Nodes<T> {
         list.free = list.nodes[id as usize].next;
         list.nodes[id as usize] = node;
         self.waiting[id as usize] = Some(waiting);
+        // The next to be taken.
+        self.list.foresee(self.list.free);
+        self.foresee(self.list.free);
         id
     }
 
@@ -124,7 +127,7 @@ impl<T> Nodes<T> {
 
     /// Asks for a packet's memory.
     pub(super) fn foresee(&self, id: u32) {
-        port::prefetch::lines(&self.waiting, id as usize, size_of::<Option<T>>().div_ceil(64));
+        port::prefetch::element(&self.waiting, id as usize);
     }
 
     /// What waits, in no particular order.
