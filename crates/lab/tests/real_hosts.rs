@@ -62,7 +62,8 @@ fn a_house_with_both_families_gets_a_prefix_and_hands_it_out() {
 
 #[test]
 fn services_stand_what_measures_them() {
-    let tools = ["sysctl", "ip", "unshare", "perfdhcp", "dhcpcd", "unbound", "kdig", "dnsperf"];
+    let tools =
+        ["sysctl", "ip", "unshare", "perfdhcp", "dhcpcd", "unbound", "kdig", "dnsperf", "rsyslogd"];
     if can_have_hosts(&tools) {
         check("services.yaml", &[]);
     }
