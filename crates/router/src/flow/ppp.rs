@@ -295,7 +295,7 @@ fn opened(r: &mut Router, now: Moment, place: usize, topics: &str, caller: &str)
     if let Some((keys, send, receive)) = call.machine.take_keys() {
         let (sender, receiver) =
             (Sender::new(keys.send, send), Receiver::new(keys.receive, receive));
-        call.mppe = Some(Box::new(Mppe { sender, receiver }));
+        call.mppe = Some(Box::new(Mppe { sender, receiver, nonsense: 0 }));
     }
     let (name, number, is_client) = (call.name.clone(), call.number, call.is_client());
     let (user, remote) = (call.machine.user().to_string(), call.machine.addresses().1);

@@ -15,7 +15,7 @@ use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, IngressId};
 use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, Wire};
 use crate::interface::ppp::machine::{End, Machine, Phase, Role};
-use crate::interface::ppp::mppe::Unread;
+use crate::interface::ppp::mppe::{Mppe, Unread};
 use crate::interface::pppoe::state::Dial;
 use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
 use crate::packet::Packet;
@@ -130,6 +130,12 @@ pub(super) fn packet_in(
                 [a, b, ..] => (u16::from_be_bytes([*a, *b]), 6),
                 _ => return r.discard(p, Discard::Undecryptable),
             };
+            mppe.nonsense = if matches!(kind, PPP_IPV4 | IPV6) { 0 } else { mppe.nonsense + 1 };
+            if mppe.nonsense >= Mppe::OUT_OF_STEP {
+                mppe.nonsense = 0;
+                ppp::close(r, now, place, End::OutOfStep);
+                return r.discard(p, Discard::Undecryptable);
+            }
         }
         (Some(_), _) => return r.discard(p, Discard::NotEncrypted),
         (None, ENCRYPTED) => return r.discard(p, Discard::Undecryptable),

@@ -291,6 +291,14 @@ impl Receiver {
 pub(crate) struct Mppe {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
+    /// Packets in a row that were of no protocol when they were decrypted.
+    pub(crate) nonsense: u8,
+}
+
+impl Mppe {
+    /// So many of them come of no chance: 4,096 packets or more were lost at once, and as counts go round
+    /// (12 bits), nobody can tell how many keys to skip. A new session has new keys.
+    pub(crate) const OUT_OF_STEP: u8 = 32;
 }
 
 #[cfg(test)]

@@ -84,6 +84,8 @@ pub(crate) enum End {
     Closed,
     /// It must be encrypted, and cannot be.
     NoEncryption,
+    /// What is decrypted makes no sense any more.
+    OutOfStep,
     /// `session-timeout`.
     SessionTimeout,
     /// `idle-timeout`.
@@ -106,6 +108,7 @@ impl End {
             End::Loop => "loopback detected",
             End::Closed => "administrator request",
             End::NoEncryption => "encryption not negotiated",
+            End::OutOfStep => "encryption out of step",
             End::SessionTimeout => "session timeout",
             End::IdleTimeout => "idle timeout",
             End::Limit => "traffic limit reached",
