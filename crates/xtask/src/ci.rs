@@ -3,8 +3,8 @@
 //! Each step prints a heading, what it runs, and how long it took. The first failure ends the run.
 //!
 //! ```text
-//!  format ─► build ─► test ───────────────────────────► bare ─► swarm ─► bench ─► compare
-//!                 └─► clippy ─► docs ─► fuzz (nice 19) ─┘
+//!  format ─► build ─► test ─────────────────────────────────────► bare ─► bench ─► compare
+//!                 └─► clippy ─► docs ─► fuzz ─► swarm (nice 19) ─┘
 //! ```
 //!
 //! The tests wait more than they compute: on two cores a third of the time is theirs. What only
@@ -33,14 +33,14 @@ const STEPS: &[Step] = &[
     ("clippy", "all targets, warnings denied", clippy),
     ("docs", "rustdoc, warnings denied", docs),
     ("fuzz", "each fuzz target for a few seconds", fuzz),
-    ("bare", "tests that run programs, where CI's tools are not installed", bare::run),
     ("swarm", "networks drawn from fresh seeds", swarm),
+    ("bare", "tests that run programs, where CI's tools are not installed", bare::run),
     ("bench", "the quick table on one core has every row", bench),
     ("compare", "the kernel and our router by turns, on veths", compare),
 ];
 
 /// The steps that run beside `test` when all are run: they need processors, no time of their own.
-const BESIDE: &[&str] = &["clippy", "docs", "fuzz"];
+const BESIDE: &[&str] = &["clippy", "docs", "fuzz", "swarm"];
 
 /// Fuzz targets, and seconds for each.
 const FUZZ: &[&str] = &[
@@ -181,7 +181,7 @@ fn swarm(root: &Path) -> Result<(), String> {
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs());
     let seed = (since * 1000).to_string();
     let reach = "crates/lab/tests/swarm-reached.txt";
-    let words = ["lab", "swarm", "--seeds", "400", "--minutes", "1", "--output", "target/swarm"];
+    let words = ["lab", "swarm", "--seeds", "400", "--minutes", "3", "--output", "target/swarm"];
     let run = ["run", "--quiet", "--"];
     cargo(root, &[&run[..], &words, &["--seed", &seed, "--reach", reach]].concat())
 }

@@ -5,9 +5,9 @@
 //!  PATH, without what .ci/run installs ─► target/bare, a folder of links ─► cargo test, CI not set
 //! ```
 //!
-//! Only the crates' own tests are run, and test programs that say that they take others: the rest is
-//! the same on any machine. Nothing is installed or taken away: a program is hidden by not being in
-//! the folder. That costs two minutes, most of them in the tests that need no more than `ip`.
+//! Only test programs that say that they take others are run: the rest is the same on any machine.
+//! Nothing is installed or taken away: a program is hidden by not being in the folder. That costs two
+//! minutes, most of them in the tests that need no more than `ip`.
 
 use super::command;
 use std::collections::BTreeSet;

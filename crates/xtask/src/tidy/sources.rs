@@ -57,6 +57,16 @@ const RIDDLES: &[&str] = &[
 /// How a test that is left out says so in vain: the harness keeps what a test that passes prints.
 const WHISPERS: &[&str] = &["eprintln!(\"skipped", "eprintln!(\"left out"];
 
+/// Crates whose examples nobody would run: `doctest = false`, since looking for them takes as long as
+/// compiling the crate.
+const NO_EXAMPLES: &[&str] = &[
+    "crates/daemon/src/",
+    "crates/generator/src/",
+    "crates/measure/src/",
+    "crates/product/src/",
+    "crates/report/src/",
+];
+
 /// Complains about source files.
 pub(crate) fn check(sources: &[File]) -> Vec<String> {
     sources.iter().flat_map(complaints).collect()
@@ -91,6 +101,11 @@ fn complaints(File { path, text }: &File) -> Vec<String> {
         complaints
             .push(format!("{path}:{}: nobody hears this: use `left_out` of port's tests", n + 1));
     }
+    let has_none = NO_EXAMPLES.iter().any(|none| path.starts_with(none));
+    if let Some(n) = example(text).filter(|_| has_none) {
+        complaints
+            .push(format!("{path}:{n}: an example here is not run: make it a test, or `text`"));
+    }
     let code = code(text);
     let is_test = path.split('/').any(|part| part.starts_with("tests"));
     let pure = PURE.iter().any(|pure| path.starts_with(pure)) && !is_test;
@@ -106,6 +121,22 @@ fn complaints(File { path, text }: &File) -> Vec<String> {
         }
     }
     complaints
+}
+
+/// The line at which an example for rustdoc begins.
+fn example(text: &str) -> Option<usize> {
+    let fence = |line: &str| {
+        let words = line.trim_start().strip_prefix("//!").or(line.trim_start().strip_prefix("///"));
+        words.and_then(|words| words.trim().strip_prefix("```")).map(str::to_string)
+    };
+    let mut within = false;
+    for (n, word) in text.lines().enumerate().filter_map(|(n, line)| Some((n, fence(line)?))) {
+        if !within && word != "text" {
+            return Some(n + 1);
+        }
+        within = !within;
+    }
+    None
 }
 
 /// Whether a line of code has a name in it, whole.
@@ -238,6 +269,13 @@ mod tests {
             ("crates/lab/tests/x.rs", "//! x\neprintln!(\"skipped: y\");", ":2: nobody hears this"),
             ("crates/lab/src/x.rs", "//! x\neprintln!(\"skipped: y\");", ":2: nobody hears this"),
             ("crates/lab/src/x.rs", "//! x\nunsafe { a() }", ":2: `unsafe` lives in `port`"),
+            ("crates/report/src/x.rs", "//! x\n//! ```text\n//! y\n//! ```\n", ""),
+            (
+                "crates/report/src/x.rs",
+                "//! x\n//! ```\n//! y();\n//! ```\n",
+                ":2: an example here",
+            ),
+            ("crates/wire/src/x.rs", "//! x\n//! ```\n//! y();\n//! ```\n", ""),
             ("crates/lab/src/x.rs", "//! x\n#![forbid(unsafe_code)]", ""),
             ("crates/port/src/x.rs", "//! x\nunsafe { a() }", ""),
             ("crates/lab/src/x.rs", &"//! x\n".repeat(MOST_LINES), ""),
