@@ -52,6 +52,9 @@ pub mod replay;
 // Telling the processor what will be read soon.
 pub mod prefetch;
 
+// Eight tags compared at once.
+pub mod tags;
+
 // The processor's own counter, for profiles.
 pub mod cycles;
 

@@ -50,11 +50,7 @@ impl Bucket {
     /// One bit a place whose tag is `tag`.
     #[inline(always)]
     fn places(&self, tag: u16) -> u8 {
-        let mut places = 0;
-        for (i, &t) in self.tags.iter().enumerate() {
-            places |= u8::from(t == tag) << i;
-        }
-        places
+        port::tags::equal(&self.tags, tag)
     }
 }
 

@@ -22,6 +22,7 @@
 //! limit.
 
 use crate::interface::InterfaceId;
+use port::tags::{equal_of_four, equal_words};
 use wire::MacAddr;
 
 /// Hosts a bridge keeps unless told otherwise.
@@ -100,24 +101,14 @@ impl Bucket {
     /// cost more than three needless comparisons.
     #[inline(always)]
     fn find<const VLANS: bool>(&self, key: u64) -> Option<usize> {
-        let hits = self.hits::<VLANS>(key, |word| word >> 16 == key & ADDRESS);
+        let hits = equal_words::<16>(&self.words, key << 16) & self.of_vlan::<VLANS>(key);
         (hits != 0 && key & ADDRESS != 0).then(|| hits.trailing_zeros() as usize)
     }
 
-    /// Bit n: place n is of the key's VLAN, if there are any, and `is` says yes to its word.
+    /// Bit n: place n is of the key's VLAN, if there are any.
     #[inline(always)]
-    fn hits<const VLANS: bool>(&self, key: u64, is: impl Fn(u64) -> bool) -> u32 {
-        let [a, b, c, d] = self.words;
-        let hits = u32::from(is(a))
-            | u32::from(is(b)) << 1
-            | u32::from(is(c)) << 2
-            | u32::from(is(d)) << 3;
-        if !VLANS {
-            return hits;
-        }
-        let [a, b, c, d] = self.vids;
-        let is = |vid: u16| u32::from(vid == (key >> 48) as u16);
-        hits & (is(a) | is(b) << 1 | is(c) << 2 | is(d) << 3)
+    fn of_vlan<const VLANS: bool>(&self, key: u64) -> u8 {
+        if VLANS { equal_of_four(&self.vids, (key >> 48) as u16) } else { 0xf }
     }
 
     /// The key of a place that is taken.
@@ -240,7 +231,8 @@ impl Hosts {
         let first = self.places(mac).0;
         let bucket = &mut self.buckets[first];
         let word = mac << 16 | u64::from(port.0);
-        let hits = bucket.hits::<VLANS>(mac, |known| known == word) & !u32::from(bucket.local);
+        let known = equal_words::<0>(&bucket.words, word) & !bucket.local;
+        let hits = known & bucket.of_vlan::<VLANS>(mac);
         if hits != 0 {
             let seen = &mut bucket.seen[hits.trailing_zeros() as usize & 3];
             if now_ms.wrapping_sub(*seen) >= STAMP {
