@@ -353,10 +353,12 @@ impl Slab {
         unsafe { std::slice::from_raw_parts_mut(start, frame.len()) }
     }
 
-    /// Asks the processor to fetch the frame's first cache line.
+    /// Asks the processor to fetch the frame's first cache line; of another slab's nothing useful.
     #[inline]
     pub fn prefetch(&self, frame: &Frame) {
-        crate::prefetch::address(self.start(frame));
+        let memory = &*self.memory;
+        let at = frame.slot() as usize * memory.stride + usize::from(frame.off());
+        crate::prefetch::address(memory.mapping.base().wrapping_add(at));
     }
 
     /// Adds `n` bytes in front of the frame and returns whether there was headroom for them. Their

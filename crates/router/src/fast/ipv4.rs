@@ -9,7 +9,7 @@ use super::common::{
     self, Came, Common, IN_SESSION, IN_TAGGED_SESSION, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED,
 };
 use super::passed::Passed;
-use super::{Left, decrement_ttl, ipv6, put_header};
+use super::{Left, decrement_ttl, ipv6, overwrite_header, put_header};
 use crate::counter::Count;
 use crate::firewall::mark::Mark;
 use crate::flow::{self, is_martian_source, is_own_source};
@@ -155,8 +155,10 @@ fn forward<const HEADER: usize>(
         return Err(frame);
     }
     let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
-    let Some(ip) = r.io.slab.bytes_mut(&mut frame).get_mut(l3..) else { return Err(frame) };
-    let Some(ip) = ip.first_chunk_mut::<20>() else { return Err(frame) };
+    let len = frame.len();
+    let bytes = r.io.slab.bytes_mut(&mut frame);
+    let ip = bytes.get_mut(l3..).and_then(|ip| ip.first_chunk_mut::<20>());
+    let Some(ip) = ip else { return Err(frame) };
     let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
     if ip_len > last.rewrite.mtu {
         return Err(frame);
@@ -169,8 +171,9 @@ fn forward<const HEADER: usize>(
     let rewrite = &last.rewrite;
     decrement_ttl(ip);
     packets.add(ip_len.into());
-    let len = frame.len();
-    put_header(&r.io.slab, &mut frame, l3, rewrite);
+    if !overwrite_header(bytes, l3, rewrite) {
+        put_header(&r.io.slab, &mut frame, l3, rewrite);
+    }
     if HEADER == 0 {
         passed.came(r, came.ingress, len, fast);
     } else {

@@ -135,6 +135,20 @@ fn put_header<A: Family>(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Re
     }
 }
 
+/// The same where `bytes`, a frame's, begin with a header as long: most often; false if they do not, and
+/// nothing is written.
+#[inline(always)]
+fn overwrite_header<A: Family>(bytes: &mut [u8], l3: usize, rewrite: &Rewrite<A>) -> bool {
+    if rewrite.len() != l3 {
+        return false;
+    }
+    match l3 {
+        14 => bytes.first_chunk_mut().map(|head| *head = *rewrite.bytes::<14>()).is_some(),
+        18 => bytes.first_chunk_mut().map(|head| *head = *rewrite.bytes::<18>()).is_some(),
+        _ => false,
+    }
+}
+
 /// Writes a header of any length, and into PPPoE's how long the packet behind it is, where the frame ends.
 #[inline(always)]
 fn put_any<A: Family>(slab: &Slab, frame: &mut Frame, rewrite: &Rewrite<A>) {

@@ -15,7 +15,7 @@ use super::common::{
 };
 use super::passed::Passed;
 use super::revalidate::revalidate;
-use super::{decrement_ttl, has_ports, ipv6, put_header};
+use super::{decrement_ttl, has_ports, ipv6, overwrite_header, put_header};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
 use crate::firewall::mark::Mark;
 use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
@@ -229,12 +229,15 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     }
     let flow = r.v4.connections.flow(id);
     let (flow_flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
-    if !r.v4.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !refresh(r, next_hop) {
-        return Err(frame);
+    let mut rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
+    if !rewrite.is_fresh(&r.link.hosts) {
+        if !refresh(r, next_hop) {
+            return Err(frame);
+        }
+        rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
     }
     // Number 0, no recipe, is nobody's.
     let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
-    let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
     let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
     let len = frame.len();
     let bytes = r.io.slab.bytes_mut(&mut frame);
@@ -279,12 +282,12 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     if PROFILED {
         r.tools.profiler.enter(Facility::Networking);
     }
-    let (mut queues, fasttrack, fast) = (way.queues, way.fasttrack, way.fast);
+    let (fasttrack, fast) = (way.fasttrack, way.fast);
     let mark = way.marks.packet;
-    let in_interface = way.in_interface;
     r.stats.paths.replayed += 1;
-    while let Some(leaf) = queues.first() {
-        queues = queues.rest();
+    let mut passed_queues = 0;
+    while let Some(leaf) = way.queues.nth(passed_queues) {
+        passed_queues += 1;
         let queue_len = u32::from(ip_len) + 14;
         if PROFILED {
             r.tools.profiler.enter(Facility::Queuing);
@@ -296,6 +299,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         if decision != Decision::Pass {
             let hop = Hop { interface: rewrite.interface, address: rewrite.address };
             let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
+            let (queues, in_interface) = (way.queues.skip(passed_queues), way.in_interface);
             let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
             let tos = r.io.slab.bytes(&frame)[usize::from(l3) + 1]; // as mangle left it
             let cost = Cost { len: queue_len, label: Label::v4(tuple, tos), mark };
@@ -318,7 +322,9 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         }
     }
     // Read before it is written: a wide load behind a narrow store to the same line waits for it.
-    put_header(&r.io.slab, &mut frame, l3, rewrite);
+    if !overwrite_header(bytes, l3, rewrite) {
+        put_header(&r.io.slab, &mut frame, l3, rewrite);
+    }
     let (port, egress, left) = (rewrite.port, rewrite.egress, frame.len() - rewrite.len());
     rewrite.used_ms = now_ms;
     came_fast(r, passed, came, (len, ip_len), fast, fasttrack);

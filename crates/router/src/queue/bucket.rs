@@ -83,7 +83,7 @@ impl Terms {
         self.per_ns == 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn price(&self, len: u32) -> i64 {
         // At most 2³² · 2³³, cut to what fits.
         u64::from(len).saturating_mul(self.per_byte).min(1 << 62) as i64
@@ -112,7 +112,7 @@ impl Level {
     }
 
     /// Takes `len` bytes' tokens if they are there at `now`; without a limit they are.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, terms: &Terms, now: Moment, len: u32) -> bool {
         // Whether this packet is the first one now is a coin toss: filling by nothing is cheaper
         // than foreseeing it.
@@ -149,14 +149,14 @@ impl Level {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn fill(&mut self, terms: &Terms, now: Moment) {
         self.tokens = self.tokens.saturating_add(self.fresh(terms, now)).min(terms.capacity);
         self.last = self.last.max(now);
     }
 
     /// What came in since `last`.
-    #[inline]
+    #[inline(always)]
     fn fresh(&self, terms: &Terms, now: Moment) -> i64 {
         let elapsed = now.as_nanos().saturating_sub(self.last.as_nanos());
         elapsed.saturating_mul(terms.per_ns).min(i64::MAX as u64) as i64

@@ -322,7 +322,7 @@ impl<T> Queues<T> {
     ///
     /// # Panics
     /// If there is no such leaf.
-    #[inline]
+    #[inline(always)] // a call's own work is a third of it
     pub fn offer(&mut self, id: QueueLeafId, now: Moment, len: u32) -> Decision {
         let leaf = &mut self.leaves[id.index()];
         if leaf.state < WAITS

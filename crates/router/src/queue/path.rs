@@ -28,6 +28,18 @@ impl Path {
         (self.0[0] != NO_LEAF).then_some(self.0[0])
     }
 
+    /// The one at a place.
+    #[inline(always)]
+    pub fn nth(&self, place: usize) -> Option<QueueLeafId> {
+        self.0.get(place).copied().filter(|&leaf| leaf != NO_LEAF)
+    }
+
+    /// Those from a place on.
+    pub fn skip(mut self, places: usize) -> Path {
+        (0..places).for_each(|_| self = self.rest());
+        self
+    }
+
     /// Those behind the first.
     #[inline(always)]
     pub fn rest(self) -> Path {
