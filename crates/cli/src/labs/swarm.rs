@@ -57,7 +57,8 @@ pub(super) fn swarm(arguments: &Arguments) -> Result<(), Failure> {
     crate::signals::raise(&interrupt)?;
     std::panic::set_hook(Box::new(|_| {})); // a panic is a find, and told as one
     let found = |find: &Find| tell(find, &arguments.output);
-    let bag = hunt(&plan, &found, &|| interrupt.is_raised());
+    let counted = |n| say!("{n} seeds");
+    let bag = hunt(&plan, &found, &counted, &|| interrupt.is_raised());
     let _ = std::panic::take_hook();
     summary(&bag);
     let missed: Vec<&str> = wanted.lines().filter(|state| !bag.reached.has(state)).collect();

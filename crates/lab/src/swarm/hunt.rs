@@ -66,11 +66,16 @@ pub fn run(case: &Case) -> Outcome {
     })
 }
 
-/// Hunts. `found` hears of each find as it comes; `stop` ends it early.
+/// Hunts. `found` hears of each find as it comes, `counted` of every thousandth seed; `stop` ends it early.
 ///
 /// # Panics
 /// If a thread cannot be started.
-pub fn hunt(hunt: &Hunt, found: &(dyn Fn(&Find) + Sync), stop: &(dyn Fn() -> bool + Sync)) -> Bag {
+pub fn hunt(
+    hunt: &Hunt,
+    found: &(dyn Fn(&Find) + Sync),
+    counted: &(dyn Fn(u64) + Sync),
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Bag {
     let clock = Clock::start();
     let elapsed = || clock.now().since(wire::Moment::ZERO);
     let next = AtomicU64::new(0);
@@ -98,6 +103,9 @@ pub fn hunt(hunt: &Hunt, found: &(dyn Fn(&Find) + Sync), stop: &(dyn Fn() -> boo
                     find.iter().for_each(found);
                     let mut bag = bag.lock().expect(CALM);
                     bag.seeds += 1;
+                    if bag.seeds.is_multiple_of(1000) {
+                        counted(bag.seeds);
+                    }
                     bag.frames += outcome.n_frames;
                     bag.reached.join(&outcome.reached);
                     bag.finds.extend(find);
