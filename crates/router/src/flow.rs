@@ -34,7 +34,8 @@ mod port_queue;
 pub(crate) mod timers;
 // The CONNECTION TRACKING box.
 mod track;
-// PPP: what is common, L2TP's tunnels, PPPoE's sessions, PPTP's calls and its TCP connections, RADIUS.
+// PPP: how calls begin, what is common, L2TP's tunnels, PPPoE's sessions, PPTP's calls, RADIUS; TCP.
+mod call;
 mod l2tp;
 mod ppp;
 mod pppoe;

@@ -8,16 +8,16 @@
 //! link_out ─► session_out ─► [packet_out] ─► LOCAL OUT        ticks ─► [tick]
 //! ```
 
+use super::call::{self, Line, NAME, Whose};
 use super::ppp;
 use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, outer, send_outer, with_room};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
-use crate::interface::l2tp::Client;
 use crate::interface::l2tp::state::{
     HELLO, Leg, MOST, MOST_HALF_OPEN, MOST_LEGS, MOST_WAITING, Phase, TRIES, Tunnel,
 };
 use crate::interface::ppp::calls::{Call, Carrier, Owner, Wire};
-use crate::interface::ppp::machine::Role;
+use crate::interface::ppp::dial::Dialler;
 use crate::interface::pppoe::Session;
 use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::own_address;
@@ -28,15 +28,17 @@ use config::ItemId;
 use port::Frame;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 use wire::Moment;
 use wire::l2tp::{self, Bad, DATA_LEN, Header, Message, PORT, avp, message};
 use wire::layers::protocol;
 
-/// What the router is called.
-const NAME: &str = "wirespeed";
-/// Before a client dials again.
-const REDIAL: Duration = Duration::from_secs(3);
+/// Its clients.
+const LINE: Line = Line {
+    service: "l2tp",
+    clients: |program| &program.l2tp.clients,
+    dials: |r| &mut r.link.l2tp.dials,
+    ask: dial,
+};
 /// Ethernet, IPv4, UDP.
 const OUTER: usize = 14 + 20 + 8;
 /// Reasons to end a tunnel (RFC 2661 §4.4.2).
@@ -162,8 +164,7 @@ pub(super) fn stays(r: &Router, call: &Call) -> bool {
 
 /// Whether a client that has dialled is as it was.
 fn is_same(r: &Router, item: ItemId) -> bool {
-    let dial = r.link.l2tp.dials.get(&item);
-    dial.is_some_and(|(client, _)| r.program.l2tp.clients.contains(client))
+    r.link.l2tp.dials.is_same(item, &r.program.l2tp.clients)
 }
 
 /// A call is over: the other end is told, and a tunnel without sessions ends.
@@ -477,55 +478,26 @@ fn begin(r: &mut Router, now: Moment, tunnel: &Tunnel, id: u16, peer_id: u16) {
     let program = r.program.clone();
     let peer = tunnel.ends.1.address;
     let carrier = Carrier::L2tp { tunnel: tunnel.id, id, peer_id, peer };
-    let own = tunnel.ends.0.address;
-    let begun = match (tunnel.client, &program.l2tp.server) {
-        (Some(item), _) => {
-            let dial = r.link.l2tp.dials.get(&item);
-            let Some(client) = dial.map(|(client, _)| client.clone()) else { return };
-            let profile = program.users.profile(&client.profile);
-            let role = Role::Client {
-                user: client.user.clone(),
-                password: client.password.clone(),
-                allow: client.allow,
-                wants_dns: client.uses_dns,
-                encryption: profile.terms.encryption,
-            };
-            let more = (profile.terms.ipv6, client.keepalive);
-            let (machine, out) = ppp::machine(r, now, own, role, client.mru, more);
-            let call = Call {
-                name: client.name.clone(),
-                profile: Some(profile),
-                route: client.route,
-                uses_dns: client.uses_dns,
-                ..Call::new(Owner::Client(item), carrier, machine, now)
-            };
-            (call, out)
-        }
-        (None, Some(server)) => {
-            let role = Role::Server { name: NAME.to_string(), asks: server.asks };
-            let ipv6 = program.users.profile(&server.profile).terms.ipv6;
-            let more = (ipv6, server.keepalive);
-            let (machine, out) = ppp::machine(r, now, own, role, server.mru, more);
+    let dialler = tunnel.client.and_then(|item| r.link.l2tp.dials.get(item)).cloned();
+    let whose = match (&dialler, &program.l2tp.server) {
+        (Some(dialler), _) => Whose::Client(dialler),
+        (None, Some(server)) if tunnel.client.is_none() => {
             if server.one_session {
                 ppp::end_others(r, now, |other| match other.carrier {
                     Carrier::L2tp { peer: other, .. } => other == peer,
                     _ => false,
                 });
             }
-            let owner = Owner::Server(String::new());
-            let name = format!("<l2tp-{}-{id}>", tunnel.id);
-            (Call { name, ..Call::new(owner, carrier, machine, now) }, out)
+            Whose::Server(server, "", format!("<l2tp-{}-{id}>", tunnel.id))
         }
-        (None, None) => return,
+        _ => return,
     };
-    let place = r.link.calls.add(begun.0, now);
+    let place = call::begin(r, now, tunnel.ends.0.address, carrier, whose, |_| {});
     r.link.l2tp.change(tunnel.id, |tunnel| {
         for leg in tunnel.legs.iter_mut().filter(|leg| leg.id == id) {
             (leg.peer_id, leg.place) = (peer_id, Some(place));
         }
     });
-    ppp::say(r, now, place, begun.1);
-    r.link.up_due = now;
 }
 
 /// Ends a tunnel; `result` is what the other end is told.
@@ -544,19 +516,14 @@ fn tear_down(r: &mut Router, now: Moment, id: u16, result: Option<u16>) {
     for place in tunnel.legs.iter().filter_map(|leg| leg.place) {
         ppp::lost(r, now, place);
     }
-    if let Some((client, dial)) = tunnel.client.and_then(|item| r.link.l2tp.dials.get_mut(&item)) {
-        *dial = Some(now + REDIAL);
-        let text = format!("{}: disconnected", client.name);
-        r.stats.log.say(now, "l2tp,ppp,info", &text);
-    }
-    r.link.up_due = now;
+    LINE.ended(r, now, tunnel.client);
 }
 
 /// Lets clients dial and tunnels do what is due. Returns when something is due next, if that is before
 /// `due`.
 pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
     let program = r.program.clone();
-    if program.l2tp.clients.is_empty() && r.link.l2tp.is_empty() {
+    if program.l2tp.clients.list.is_empty() && r.link.l2tp.is_empty() {
         return due;
     }
     let gone: Vec<u16> = r.link.l2tp.ids();
@@ -568,37 +535,22 @@ pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
     for id in gone.collect::<Vec<_>>() {
         tear_down(r, now, id, Some(SHUT_DOWN));
     }
-    let clients = &program.l2tp.clients;
-    r.link.l2tp.dials.retain(|_, (client, _)| clients.contains(client));
-    for client in clients {
-        let fresh = || (client.clone(), Some(now));
-        let (_, dial) = *r.link.l2tp.dials.entry(client.item).or_insert_with(fresh);
-        if dial.is_some_and(|at| now >= at) {
-            let next = dial_now(r, now, client);
-            if let Some((_, dial)) = r.link.l2tp.dials.get_mut(&client.item) {
-                *dial = next;
-            }
-        }
-        let dial = r.link.l2tp.dials.get(&client.item).and_then(|(_, dial)| *dial);
-        due = dial.map_or(due, |at| due.min(at));
-    }
+    due = LINE.dial(r, now, due);
     while let Some(id) = r.link.l2tp.is_due(now) {
         remind(r, now, id);
     }
     r.link.l2tp.next_due().map_or(due, |at| due.min(at))
 }
 
-/// A client asks for a tunnel; when to try again, if there is no way to the server.
-fn dial_now(r: &mut Router, now: Moment, client: &Client) -> Option<Moment> {
-    let Some(own) = own_address(r, client.server) else { return Some(now + REDIAL) };
-    r.stats.log.say(now, "l2tp,ppp,info", &format!("{}: initializing...", client.name));
-    r.stats.log.say(now, "l2tp,ppp,info", &format!("{}: connecting...", client.name));
-    let ends = (End { address: own, port: PORT }, End { address: client.server, port: PORT });
-    let tunnel = Tunnel { client: Some(client.item), ..new_tunnel(r, now, ends, Phase::Asking) };
+/// A client asks for a tunnel.
+fn dial(r: &mut Router, now: Moment, dialler: &Dialler) -> bool {
+    let Some(own) = own_address(r, dialler.server) else { return false };
+    let ends = (End { address: own, port: PORT }, End { address: dialler.server, port: PORT });
+    let tunnel = Tunnel { client: Some(dialler.item), ..new_tunnel(r, now, ends, Phase::Asking) };
     let (id, avps) = (tunnel.id, capabilities(&tunnel));
     r.link.l2tp.add(tunnel);
     post(r, now, id, 0, message::SCCRQ, avps);
-    None
+    true
 }
 
 /// What was not acknowledged is sent again, and who is silent is asked.

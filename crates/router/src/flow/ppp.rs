@@ -14,7 +14,7 @@ use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::Arrival;
 use crate::interface::ppp::calls::{Call, Carrier, Owner};
-use crate::interface::ppp::machine::{Admitted, End, Machine, Pass, Phase, Proof, Role, Said};
+use crate::interface::ppp::machine::{Admitted, End, Pass, Phase, Proof, Said};
 use crate::interface::ppp::mppe::{Mppe, Receiver, Sender};
 use crate::interface::ppp::users::{Attempt, Grant, Offer, Refusal, Whence};
 use crate::interface::pppoe::Session;
@@ -141,9 +141,8 @@ fn attempt(r: &mut Router, now: Moment, place: usize, user: &str, proof: &Proof)
 pub(super) fn profile_of(r: &Router, call: &Call) -> String {
     match (&call.owner, call.carrier) {
         (Owner::Client(_), _) => String::new(),
-        (Owner::Server(service), Carrier::Pppoe { on, .. }) => {
-            pppoe::server_of(r, on, service).map_or(String::new(), |server| server.profile.clone())
-        }
+        (Owner::Server(service), Carrier::Pppoe { on, .. }) => pppoe::server_of(r, on, service)
+            .map_or(String::new(), |server| server.ppp.profile.clone()),
         (Owner::Server(_), Carrier::L2tp { .. }) => l2tp::profile(r),
         (Owner::Server(_), Carrier::Pptp { .. }) => pptp::profile(r),
     }
@@ -438,24 +437,6 @@ pub(super) fn say(r: &mut Router, now: Moment, place: usize, packets: Vec<Vec<u8
             Carrier::Pptp { .. } => pptp::say(r, now, carrier, &packet),
         }
     }
-}
-
-/// A machine, and the first it says.
-pub(super) fn machine(
-    r: &mut Router,
-    now: Moment,
-    own: u32,
-    role: Role,
-    mru: u16,
-    (ipv6, keepalive): (bool, Option<Duration>),
-) -> (Machine, Vec<Vec<u8>>) {
-    // Two routers whose dice fall alike must have different magic numbers.
-    let own = own.wrapping_mul(0x9e37_79b1);
-    let ipv6 = ipv6 && !r.program.v6.settings.disabled;
-    let mut out = Vec::new();
-    let dice = || r.services.dice.throw() as u32 ^ own;
-    let machine = Machine::new(now, role, (mru, ipv6), keepalive, dice, &mut out);
-    (machine, out)
 }
 
 /// Lets calls do what is due. Returns when something is due next, if that is before `due`.

@@ -8,13 +8,14 @@
 //! ticks     ─► [tick]: who dials
 //! ```
 
+use super::call::{self, NAME, Whose};
 use super::ppp;
 use super::{l2tp, link_in, link_out, pptp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, IngressId};
 use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, Wire};
-use crate::interface::ppp::machine::{End, Machine, Phase, Role};
+use crate::interface::ppp::machine::{End, Phase};
 use crate::interface::ppp::mppe::{Mppe, Unread};
 use crate::interface::pppoe::state::Dial;
 use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
@@ -30,8 +31,6 @@ use wire::ppp::protocol::{ENCRYPTED, IPV6};
 use wire::pppoe::{Code, Discovery, ETHERTYPE_DISCOVERY, ETHERTYPE_SESSION, PPP_IPV4, header, tag};
 use wire::{MacAddr, Moment, Tcp, TcpFlags, pppoe};
 
-/// What the router's concentrators are called.
-const AC_NAME: &str = "wirespeed";
 /// Before a client that was refused, or lost its session, dials again.
 const REDIAL: Duration = Duration::from_secs(1);
 /// Between the first two PADIs; each later one takes twice as long, up to [`SLOWEST`].
@@ -422,7 +421,7 @@ fn offer(
         let cookie = r.link.pppoe.cookie(on, src, &server.service, || r.rules.number());
         let mut tags = vec![
             (tag::SERVICE_NAME, server.service.as_bytes()),
-            (tag::AC_NAME, AC_NAME.as_bytes()),
+            (tag::AC_NAME, NAME.as_bytes()),
             (tag::AC_COOKIE, &cookie[..]),
         ];
         tags.extend(given_back(said));
@@ -472,14 +471,14 @@ fn take_up(
         send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
         return Ok(());
     }
-    if server.one_session {
+    if server.ppp.one_session {
         for place in of_host {
             if r.link.calls.get(place).is_some_and(is_mine) {
                 ppp::close(r, now, place, End::Closed);
             }
         }
     }
-    let room = r.link.calls.of_server(on, &server.service) < server.max_sessions
+    let room = r.link.calls.of_server(on, &server.service) < server.ppp.max_sessions
         && r.link.calls.half_open() < MOST_HALF_OPEN
         && r.link.calls.len() < MOST;
     let Some(id) = room.then(|| r.link.pppoe.fresh_id()) else {
@@ -491,33 +490,18 @@ fn take_up(
     let pads = Discovery::write(Code::Pads, id, &tags);
     send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
     say_log(r, now, "pppoe,info", &format!("PPPoE connection established from {src}"));
-    let role = Role::Server { name: AC_NAME.to_string(), asks: server.asks };
-    let ipv6 = program.users.profile(&server.profile).terms.ipv6;
-    let (machine, out) = machine(r, now, on, role, server.mru, (ipv6, server.keepalive));
     let carrier = Carrier::Pppoe { on, id, peer: src };
-    let call = Call {
-        name: format!("<pppoe-{id}>"),
-        host_uniq: uniq,
-        service: server.service.clone(),
-        ..Call::new(owner, carrier, machine, now)
-    };
-    let place = r.link.calls.add(call, now);
-    ppp::say(r, now, place, out);
-    r.link.up_due = now;
+    let whose = Whose::Server(&server.ppp, &server.service, format!("<pppoe-{id}>"));
+    call::begin(r, now, own_number(r, on), carrier, whose, |call| {
+        (call.host_uniq, call.service) = (uniq, server.service.clone());
+    });
     Ok(())
 }
 
-/// A machine, and the first it says.
-fn machine(
-    r: &mut Router,
-    now: Moment,
-    on: InterfaceId,
-    role: Role,
-    mru: u16,
-    more: (bool, Option<Duration>),
-) -> (Machine, Vec<Vec<u8>>) {
+/// What tells this end from others.
+fn own_number(r: &Router, on: InterfaceId) -> u32 {
     let [.., a, b, c, d] = r.program.interface(on).mac.0;
-    ppp::machine(r, now, u32::from_be_bytes([a, b, c, d]), role, mru, more)
+    u32::from_be_bytes([a, b, c, d])
 }
 
 /// The client whose request this answers, if it waits for such a one.
@@ -563,7 +547,7 @@ fn offered(
     let back = said.tags().filter(|(kind, _)| is(*kind));
     let back: Vec<_> = back.map(|(kind, value)| (kind, value.to_vec())).collect();
     let ac_name = String::from_utf8_lossy(name).into_owned();
-    if let Some((_, dial)) = r.link.pppoe.dials.get_mut(&dialer.item)
+    if let Some((_, dial)) = r.link.pppoe.dials.get_mut(&dialer.ppp.item)
         && let Dial::Asking { uniq, .. } = *dial
     {
         *dial = Dial::Requesting { due: now, tries: 0, uniq, ac: src, ac_name, back };
@@ -582,14 +566,14 @@ fn given(
 ) -> Result<(), Discard> {
     let Some(dialer) = asked_by(r, on, said) else { return Err(Discard::NoListener) };
     let taken = r.link.calls.find(Wire::Pppoe(on, said.session, src)).is_some();
-    let Some((_, dial)) = r.link.pppoe.dials.get_mut(&dialer.item) else { return Ok(()) };
+    let Some((_, dial)) = r.link.pppoe.dials.get_mut(&dialer.ppp.item) else { return Ok(()) };
     let Dial::Requesting { ac, ac_name, .. } = &*dial else { return Ok(()) };
     if *ac != src {
         return Err(Discard::NoListener);
     }
     if said.session == 0 || said.session == u16::MAX || has_error(said) || taken {
         *dial = Dial::Idle(now + REDIAL);
-        let text = format!("{}: terminating... - refused by the concentrator", dialer.name);
+        let text = format!("{}: terminating... - refused by the concentrator", dialer.ppp.name);
         say_log(r, now, "pppoe,ppp,info", &text);
         r.link.up_due = now;
         return Ok(());
@@ -597,35 +581,17 @@ fn given(
     let ac_name = ac_name.clone();
     *dial = Dial::Calling;
     let service = said.tag(tag::SERVICE_NAME).unwrap_or(&[]);
-    let profile = r.program.users.profile(&dialer.profile);
-    let role = Role::Client {
-        user: dialer.user.clone(),
-        password: dialer.password.clone(),
-        allow: dialer.allow,
-        wants_dns: dialer.uses_dns,
-        encryption: profile.terms.encryption,
-    };
-    let more = (profile.terms.ipv6, dialer.keepalive);
-    let (machine, out) = machine(r, now, on, role, dialer.mru, more);
     let carrier = Carrier::Pppoe { on, id: said.session, peer: src };
-    let call = Call {
-        name: dialer.name.clone(),
-        profile: Some(profile),
-        route: dialer.route,
-        uses_dns: dialer.uses_dns,
-        ac_name,
-        service: String::from_utf8_lossy(service).into_owned(),
-        ..Call::new(Owner::Client(dialer.item), carrier, machine, now)
-    };
-    let place = r.link.calls.add(call, now);
-    ppp::say(r, now, place, out);
-    r.link.up_due = now;
+    let service = String::from_utf8_lossy(service).into_owned();
+    call::begin(r, now, own_number(r, on), carrier, Whose::Client(&dialer.ppp), |call| {
+        (call.ac_name, call.service) = (ac_name, service);
+    });
     Ok(())
 }
 
 /// Does what a client has to do next; says when.
 fn dial_on(r: &mut Router, now: Moment, dialer: &Dialer) -> Option<Moment> {
-    let (_, mut dial) = r.link.pppoe.dials.get(&dialer.item)?.clone();
+    let (_, mut dial) = r.link.pppoe.dials.get(&dialer.ppp.item)?.clone();
     if let Dial::Idle(at) = dial {
         if now < at {
             return Some(at);
@@ -633,7 +599,7 @@ fn dial_on(r: &mut Router, now: Moment, dialer: &Dialer) -> Option<Moment> {
         let [a, b] = [r.rules.number(), r.rules.number()].map(u32::to_be_bytes);
         let uniq = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
         dial = Dial::Asking { due: now, tries: 0, uniq };
-        say_log(r, now, "pppoe,ppp,info", &format!("{}: initializing...", dialer.name));
+        say_log(r, now, "pppoe,ppp,info", &format!("{}: initializing...", dialer.ppp.name));
     }
     let service = (tag::SERVICE_NAME, dialer.service.as_bytes());
     match &mut dial {
@@ -646,7 +612,7 @@ fn dial_on(r: &mut Router, now: Moment, dialer: &Dialer) -> Option<Moment> {
         Dial::Requesting { tries: REQUESTS.., .. } => dial = Dial::Idle(now + REDIAL),
         Dial::Requesting { due, tries, uniq, ac, back, .. } if now >= *due => {
             if *tries == 0 {
-                say_log(r, now, "pppoe,ppp,info", &format!("{}: connecting...", dialer.name));
+                say_log(r, now, "pppoe,ppp,info", &format!("{}: connecting...", dialer.ppp.name));
             }
             (*due, *tries) = (now + ASK * 2, *tries + 1);
             let mut tags = vec![service, (tag::HOST_UNIQ, &uniq[..])];
@@ -661,7 +627,7 @@ fn dial_on(r: &mut Router, now: Moment, dialer: &Dialer) -> Option<Moment> {
         Dial::Asking { due, .. } | Dial::Requesting { due, .. } => Some(due),
         Dial::Calling => None,
     };
-    if let Some((_, to)) = r.link.pppoe.dials.get_mut(&dialer.item) {
+    if let Some((_, to)) = r.link.pppoe.dials.get_mut(&dialer.ppp.item) {
         *to = dial;
     }
     due
@@ -679,7 +645,7 @@ pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
     r.link.pppoe.dials.retain(|_, (dialer, _)| same(dialer));
     for dialer in pppoe.dialers.iter().filter(|dialer| program.runs(dialer.on)) {
         let fresh = || (dialer.clone(), Dial::Idle(now));
-        r.link.pppoe.dials.entry(dialer.item).or_insert_with(fresh);
+        r.link.pppoe.dials.entry(dialer.ppp.item).or_insert_with(fresh);
         due = dial_on(r, now, dialer).map_or(due, |at| due.min(at));
     }
     due

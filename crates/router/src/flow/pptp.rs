@@ -7,13 +7,13 @@
 //! link_out ─► session_out ─► [packet_out] ─► LOCAL OUT        ticks ─► [tick]
 //! ```
 
+use super::call::{self, Line, Whose};
 use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, outer, send_outer, with_room};
 use super::{ppp, tcp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::ppp::calls::{self, Call, Carrier, Owner};
-use crate::interface::ppp::machine::Role;
-use crate::interface::pptp::Client;
+use crate::interface::ppp::dial::Dialler;
 use crate::interface::pptp::state::{Control, ECHO, Leg, MOST_LEGS, OPENING, Phase, WINDOW};
 use crate::ip::datagram::End;
 use crate::ip::tcp::{Ends, Progress, Service};
@@ -22,15 +22,17 @@ use crate::router::Router;
 use config::ItemId;
 use port::Frame;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 use wire::Moment;
 use wire::layers::protocol;
 use wire::pptp::{self, Header, Message, OK, PORT};
 
-/// What the router is called.
-const NAME: &str = "wirespeed";
-/// Before a client dials again.
-const REDIAL: Duration = Duration::from_secs(3);
+/// Its clients.
+const LINE: Line = Line {
+    service: "pptp",
+    clients: |program| &program.pptp.clients,
+    dials: |r| &mut r.link.pptp.dials,
+    ask: dial,
+};
 /// Ethernet, and IPv4.
 const OUTER: usize = 14 + 20;
 /// Why a call cannot be, or is over (RFC 2637 §2.8, §2.13).
@@ -170,8 +172,7 @@ pub(super) fn stays(r: &Router, call: &Call) -> bool {
 
 /// Whether a client that has dialled is as it was.
 fn is_same(r: &Router, item: ItemId) -> bool {
-    let dial = r.link.pptp.dials.get(&item);
-    dial.is_some_and(|(client, _)| r.program.pptp.clients.contains(client))
+    r.link.pptp.dials.is_same(item, &r.program.pptp.clients)
 }
 
 /// A call is over: the other end is told, and a control connection without calls ends.
@@ -355,48 +356,20 @@ fn begin(r: &mut Router, now: Moment, ends: Ends, id: u16) {
     let program = r.program.clone();
     let (own, peer) = (ends.0.address, ends.1.address);
     let carrier = Carrier::Pptp { id, own, peer };
-    let Some(control) = r.link.pptp.get(ends) else { return };
-    let begun = match (control.client, &program.pptp.server) {
-        (Some(item), _) => {
-            let dial = r.link.pptp.dials.get(&item);
-            let Some(client) = dial.map(|(client, _)| client.clone()) else { return };
-            let profile = program.users.profile(&client.profile);
-            let role = Role::Client {
-                user: client.user.clone(),
-                password: client.password.clone(),
-                allow: client.allow,
-                wants_dns: client.uses_dns,
-                encryption: profile.terms.encryption,
-            };
-            let more = (profile.terms.ipv6, client.keepalive);
-            let (machine, out) = ppp::machine(r, now, own, role, client.mru, more);
-            let call = Call {
-                name: client.name.clone(),
-                profile: Some(profile),
-                route: client.route,
-                uses_dns: client.uses_dns,
-                ..Call::new(Owner::Client(item), carrier, machine, now)
-            };
-            (call, out)
+    let Some(client) = r.link.pptp.get(ends).map(|control| control.client) else { return };
+    let dialler = client.and_then(|item| r.link.pptp.dials.get(item)).cloned();
+    let whose = match (&dialler, &program.pptp.server) {
+        (Some(dialler), _) => Whose::Client(dialler),
+        // L2TP's server stands on no interface either.
+        (None, Some(server)) if client.is_none() => {
+            Whose::Server(server, "pptp", format!("<pptp-{id}>"))
         }
-        (None, Some(server)) => {
-            let role = Role::Server { name: NAME.to_string(), asks: server.asks };
-            let ipv6 = program.users.profile(&server.profile).terms.ipv6;
-            let more = (ipv6, server.keepalive);
-            let (machine, out) = ppp::machine(r, now, own, role, server.mru, more);
-            // L2TP's server stands on no interface either.
-            let owner = Owner::Server("pptp".to_string());
-            let name = format!("<pptp-{id}>");
-            (Call { name, ..Call::new(owner, carrier, machine, now) }, out)
-        }
-        (None, None) => return,
+        _ => return,
     };
-    let place = r.link.calls.add(begun.0, now);
+    let place = call::begin(r, now, own, carrier, whose, |_| {});
     if let Some(leg) = r.link.pptp.leg_mut(id) {
         leg.place = Some(place);
     }
-    ppp::say(r, now, place, begun.1);
-    r.link.up_due = now;
 }
 
 /// Ends a control connection, and tells the other end if it can hear that.
@@ -415,19 +388,14 @@ fn tear_down(r: &mut Router, now: Moment, ends: Ends, tells: bool) {
     for place in legs.iter().filter_map(|(_, leg)| leg.place) {
         ppp::lost(r, now, place);
     }
-    if let Some((client, dial)) = control.client.and_then(|item| r.link.pptp.dials.get_mut(&item)) {
-        *dial = Some(now + REDIAL);
-        let text = format!("{}: disconnected", client.name);
-        r.stats.log.say(now, "pptp,ppp,info", &text);
-    }
-    r.link.up_due = now;
+    LINE.ended(r, now, control.client);
 }
 
 /// Lets clients dial and control connections do what is due. Returns when something is due next, if that is
 /// before `due`.
 pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
     let program = r.program.clone();
-    if program.pptp.clients.is_empty() && r.link.pptp.is_empty() {
+    if program.pptp.clients.list.is_empty() && r.link.pptp.is_empty() {
         return due;
     }
     let gone = r.link.pptp.all().filter(|(_, control)| match control.client {
@@ -437,20 +405,7 @@ pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
     for ends in gone.map(|(ends, _)| ends).collect::<Vec<_>>() {
         tear_down(r, now, ends, true);
     }
-    let clients = &program.pptp.clients;
-    r.link.pptp.dials.retain(|_, (client, _)| clients.contains(client));
-    for client in clients {
-        let fresh = || (client.clone(), Some(now));
-        let (_, dial) = *r.link.pptp.dials.entry(client.item).or_insert_with(fresh);
-        if dial.is_some_and(|at| now >= at) {
-            let next = dial_now(r, now, client);
-            if let Some((_, dial)) = r.link.pptp.dials.get_mut(&client.item) {
-                *dial = next;
-            }
-        }
-        let dial = r.link.pptp.dials.get(&client.item).and_then(|(_, dial)| *dial);
-        due = dial.map_or(due, |at| due.min(at));
-    }
+    due = LINE.dial(r, now, due);
     while let Some(ends) = r.link.pptp.is_due(now) {
         remind(r, now, ends);
     }
@@ -460,21 +415,17 @@ pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
     r.link.pptp.next_due().map_or(due, |at| due.min(at))
 }
 
-/// A client dials; when to try again, if there is no way to the server.
-fn dial_now(r: &mut Router, now: Moment, client: &Client) -> Option<Moment> {
-    let server = End { address: client.server, port: PORT };
+/// A client asks for a connection.
+fn dial(r: &mut Router, now: Moment, dialler: &Dialler) -> bool {
+    let server = End { address: dialler.server, port: PORT };
     // Of one's own there is nothing to have.
-    if r.program.is_local(client.server) {
-        return Some(now + REDIAL);
+    if r.program.is_local(dialler.server) {
+        return false;
     }
-    let Some(ends) = tcp::connect(r, now, Service::Pptp, server) else {
-        return Some(now + REDIAL);
-    };
-    r.stats.log.say(now, "pptp,ppp,info", &format!("{}: initializing...", client.name));
-    r.stats.log.say(now, "pptp,ppp,info", &format!("{}: connecting...", client.name));
-    r.link.pptp.add(ends, control(Some(client.item), Phase::Connecting, now));
+    let Some(ends) = tcp::connect(r, now, Service::Pptp, server) else { return false };
+    r.link.pptp.add(ends, control(Some(dialler.item), Phase::Connecting, now));
     tcp::push(r, now, ends);
-    None
+    true
 }
 
 /// Who is silent is asked, and who does not answer is gone.

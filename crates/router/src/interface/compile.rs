@@ -382,13 +382,14 @@ fn put_sessions(
     by_id: &mut [Interface],
 ) -> Sessions {
     let mut sessions = Sessions::default();
+    let diallers = || {
+        let of_pppoe = pppoe.dialers.iter().map(|dialer| &dialer.ppp);
+        of_pppoe.chain(&l2tp.clients.list).chain(&pptp.clients.list)
+    };
     for item in dialling(tree) {
         let id = ids.of(item.id());
-        let dialer = pppoe.dialers.iter().find(|dialer| dialer.item == item.id());
-        let of_l2tp = l2tp.clients.iter().find(|client| client.item == item.id());
-        let of_pptp = pptp.clients.iter().find(|client| client.item == item.id());
-        let client = of_l2tp.map(|client| client.mru).or(of_pptp.map(|client| client.mru));
-        let mtu = dialer.map(|dialer| dialer.mru).or(client).unwrap_or(0);
+        let dialler = diallers().find(|dialler| dialler.item == item.id());
+        let mtu = dialler.map_or(0, |dialler| dialler.mru);
         by_id[id.index()] = Interface {
             id,
             name: item.name().to_owned(),

@@ -85,8 +85,8 @@ impl RouterStatus<'_> {
                         true if interface.name.starts_with("<l2tp-") => "l2tp-in",
                         true if interface.name.starts_with("<pptp-") => "pptp-in",
                         true => "pppoe-in",
-                        false if self.router.program.l2tp.is_client(item.id) => "l2tp-out",
-                        false if self.router.program.pptp.is_client(item.id) => "pptp-out",
+                        false if self.router.program.l2tp.clients.has(item.id) => "l2tp-out",
+                        false if self.router.program.pptp.clients.has(item.id) => "pptp-out",
                         false => "pppoe-out",
                     },
                 }

@@ -4,8 +4,7 @@
 use super::status;
 use crate::facility::{Facility, Rows};
 use crate::interface::facilities::ALL;
-use crate::interface::ppp::menu::A_PROFILE;
-use crate::interface::pppoe::menu::{DISABLED, WAYS};
+use crate::interface::ppp::dial::{self, *};
 use config::{Menu, MenuKind, Property, Type};
 
 /// `/interface l2tp-client`.
@@ -38,40 +37,27 @@ pub(crate) static SECRETS: Facility = Facility { part_of: Some(&ALL), ..Facility
 /// `/interface l2tp-client`.
 pub(crate) static CLIENT: Menu = Menu {
     path: "/interface l2tp-client",
-    kind: MenuKind::List {
-        key: Some("name"),
-        auto_name: Some("l2tp-out"),
-        ordered: false,
-        fixed: false,
-    },
+    kind: clients("l2tp-out"),
     properties: &[
-        Property::flag("running", 'R', "It is connected."),
-        Property::new("name", Type::Text, "Name of the interface.").column(),
+        RUNNING,
+        NAME,
         MTU,
         MRU,
-        Property::only("mrru", &DISABLED, &["disabled"], "packets are not sent in parts"),
-        Property::new("connect-to", Type::Address, "The server.").required().column(),
-        Property::new("user", Type::Text, "The name to log in with.").column(),
-        Property::new("password", Type::Text, "The password to log in with."),
-        Property::new("profile", A_PROFILE, "Its change-tcp-mss and use-encryption.")
-            .default("default-encryption")
-            .column(),
-        Property::new("keepalive-timeout", SECONDS, "Seconds of silence after which it is over.")
-            .default("60"),
-        Property::new("add-default-route", Type::Bool, "Whether it is the way to everywhere.")
-            .default("no"),
-        Property::new("default-route-distance", Type::Number(1, 255), "That route's distance.")
-            .default("1"),
-        Property::only("dial-on-demand", &Type::Bool, &["no"], "it is always connected"),
-        Property::new("use-peer-dns", Type::Bool, "Whether its server's name servers are asked.")
-            .default("no"),
-        Property::new("allow", WAYS, "How it proves who it is.")
-            .default("pap,chap,mschap1,mschap2"),
+        MRRU,
+        dial::SERVER,
+        USER,
+        PASSWORD,
+        PROFILE,
+        KEEPALIVE,
+        DEFAULT_ROUTE,
+        DISTANCE,
+        ON_DEMAND,
+        PEER_DNS,
+        ALLOW,
         Property::only("use-ipsec", &Type::Bool, &["no"], "IPsec is not built"),
         Property::missing("ipsec-secret", "IPsec is not built"),
         FAST,
-        Property::new("actual-mtu", Type::Number(0, 65535), "The longest packet it takes, bytes.")
-            .read_only(),
+        ACTUAL_MTU,
     ],
     help: "Connections to L2TP servers.",
 };
@@ -81,22 +67,14 @@ pub(crate) static SERVER: Menu = Menu {
     path: "/interface l2tp-server server",
     kind: MenuKind::Settings,
     properties: &[
-        Property::new("enabled", Type::Bool, "Whether it listens.").default("no"),
+        ENABLED,
         MTU,
         MRU,
-        Property::only("mrru", &DISABLED, &["disabled"], "packets are not sent in parts"),
-        Property::new("authentication", WAYS, "How clients prove who they are.")
-            .default("pap,chap,mschap1,mschap2"),
-        Property::new("keepalive-timeout", SECONDS, "Seconds of silence that end a session.")
-            .default("30"),
-        Property::new(
-            "max-sessions",
-            Type::Or(&["unlimited"], &Type::Number(1, 60000)),
-            "How many sessions it has at most.",
-        )
-        .default("unlimited"),
-        Property::new("default-profile", A_PROFILE, "What those get whose secret has no profile.")
-            .default("default-encryption"),
+        MRRU,
+        ASKS,
+        SILENCE,
+        max_sessions(&Type::Number(1, 60000)),
+        DEFAULT_PROFILE,
         Property::only("use-ipsec", &IPSEC, &["no"], "IPsec is not built"),
         Property::missing("ipsec-secret", "IPsec is not built"),
         Property::only(
@@ -113,22 +91,8 @@ pub(crate) static SERVER: Menu = Menu {
 };
 
 /// `/interface l2tp-server`.
-pub(crate) static SESSION: Menu = Menu {
-    path: "/interface l2tp-server",
-    kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: true },
-    properties: &[
-        Property::flag("dynamic", 'D', "A session has made it."),
-        Property::flag("running", 'R', "Packets pass."),
-        Property::new("name", Type::Text, "Name of the interface.").read_only().column(),
-        Property::new("user", Type::Text, "Who.").read_only().column(),
-        Property::new("client-address", Type::Text, "From where.").read_only().column(),
-        Property::new("uptime", Type::Time, "For how long.").read_only().column(),
-        Property::new("encoding", Type::Text, "How it is encrypted.").read_only().column(),
-        Property::new("actual-mtu", Type::Number(0, 65535), "The longest packet it takes, bytes.")
-            .read_only(),
-    ],
-    help: "The sessions of the L2TP server.",
-};
+pub(crate) static SESSION: Menu =
+    sessions("/interface l2tp-server", "The sessions of the L2TP server.");
 
 /// `/ppp l2tp-secret`.
 pub(crate) static SECRET: Menu = Menu {
@@ -141,11 +105,4 @@ pub(crate) static SECRET: Menu = Menu {
     help: "What L2TP's tunnels are proved with.",
 };
 
-const SECONDS: Type = Type::Or(&["disabled"], &Type::Number(1, 65535));
 const IPSEC: Type = Type::Enum(&["no", "required", "yes"]);
-const LENGTH: Type = Type::Number(512, 1500);
-const MTU: Property =
-    Property::new("max-mtu", LENGTH, "The longest packet to send.").default("1450");
-const MRU: Property =
-    Property::new("max-mru", LENGTH, "The longest packet to take; the lower of the two counts.")
-        .default("1450");

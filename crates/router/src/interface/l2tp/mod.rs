@@ -16,47 +16,14 @@ pub(crate) mod state;
 // What is shown.
 pub(crate) mod status;
 
-use super::ppp::machine::Ways;
-use super::pppoe::{keepalive, ways};
+use super::ppp::dial::{Diallers, Listener};
 use config::{ItemId, Read, Tree, Value};
-use std::time::Duration;
-
-/// A client as compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Client {
-    pub(crate) item: ItemId,
-    pub(crate) name: String,
-    pub(crate) server: u32,
-    pub(crate) user: String,
-    pub(crate) password: String,
-    pub(crate) allow: Ways,
-    pub(crate) keepalive: Option<Duration>,
-    pub(crate) mru: u16,
-    pub(crate) profile: String,
-    pub(crate) route: Option<u8>,
-    pub(crate) uses_dns: bool,
-    pub(crate) allows_fast_path: bool,
-}
-
-/// The server as compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Server {
-    pub(crate) asks: Ways,
-    pub(crate) profile: String,
-    pub(crate) one_session: bool,
-    pub(crate) max_sessions: usize,
-    pub(crate) keepalive: Option<Duration>,
-    pub(crate) mru: u16,
-    pub(crate) allows_fast_path: bool,
-}
 
 /// Clients, the server if it is enabled, and what tunnels are proved with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct L2tp {
-    pub(crate) clients: Vec<Client>,
-    pub(crate) server: Option<Server>,
-    /// Those of its clients, disabled ones among them.
-    items: Vec<ItemId>,
+    pub(crate) clients: Diallers,
+    pub(crate) server: Option<Listener>,
     /// By the other end's address; 0 is everybody's.
     secrets: Vec<(u32, String)>,
 }
@@ -64,38 +31,12 @@ pub(crate) struct L2tp {
 impl L2tp {
     /// Reads the menus.
     pub(super) fn read(tree: &Tree) -> L2tp {
-        let clients = tree.read(&menu::CLIENT).filter(|item| !item.bool("disabled"));
-        let clients = clients.filter_map(|item| {
-            let Value::Address(server) = *item.value("connect-to") else { return None };
-            let route = item.bool("add-default-route");
-            Some(Client {
-                item: item.id(),
-                name: item.text("name"),
-                server: server.into(),
-                user: item.text("user"),
-                password: item.text("password"),
-                allow: ways(&item, "allow"),
-                keepalive: keepalive(&item),
-                mru: mru(&item),
-                profile: item.text("profile"),
-                route: route.then(|| item.number("default-route-distance") as u8),
-                uses_dns: item.bool("use-peer-dns"),
-                allows_fast_path: item.bool("allow-fast-path"),
-            })
-        });
+        let allows = |item: &Read| item.bool("allow-fast-path");
+        let clients = Diallers::read(tree, &menu::CLIENT, allows);
         let item = tree.read_settings(&menu::SERVER);
-        let server = item.bool("enabled").then(|| Server {
-            asks: ways(&item, "authentication"),
-            profile: item.text("default-profile"),
-            one_session: item.bool("one-session-per-host"),
-            max_sessions: match *item.value("max-sessions") {
-                Value::Number(max) => usize::try_from(max).unwrap_or(0),
-                _ => usize::MAX,
-            },
-            keepalive: keepalive(&item),
-            mru: mru(&item),
-            allows_fast_path: item.bool("allow-fast-path"),
-        });
+        let server = || Listener::read(&item, u16::MAX).limited(&item);
+        let server = item.bool("enabled").then(server);
+        let server = server.map(|server| Listener { allows_fast_path: allows(&item), ..server });
         let secrets = tree.read(&menu::SECRET).filter(|item| !item.bool("disabled"));
         let secrets = secrets.map(|item| {
             let address = match item.opt("address").as_deref() {
@@ -104,21 +45,15 @@ impl L2tp {
             };
             (address, item.text("secret"))
         });
-        let items = tree.items(menu::CLIENT.path).iter().map(|item| item.id).collect();
-        L2tp { items, clients: clients.collect(), server, secrets: secrets.collect() }
+        L2tp { clients, server, secrets: secrets.collect() }
     }
 
     /// Whether a session may be in FastPath; `item` is its client, if it is one's.
     pub(crate) fn allows_fast_path(&self, item: ItemId) -> bool {
-        match self.clients.iter().find(|client| client.item == item) {
+        match self.clients.list.iter().find(|client| client.item == item) {
             Some(client) => client.allows_fast_path,
             None => self.server.as_ref().is_some_and(|server| server.allows_fast_path),
         }
-    }
-
-    /// Whether an item is one of its clients.
-    pub(crate) fn is_client(&self, item: ItemId) -> bool {
-        self.items.contains(&item)
     }
 
     /// The secret that a tunnel to somebody is proved with, if it is to be proved.
@@ -126,8 +61,4 @@ impl L2tp {
         let of = |address: u32| self.secrets.iter().find(move |(other, _)| *other == address);
         of(peer).or_else(|| of(0)).map(|(_, secret)| &secret[..])
     }
-}
-
-fn mru(item: &Read) -> u16 {
-    (item.number("max-mtu").min(item.number("max-mru"))) as u16
 }

@@ -7,7 +7,7 @@
 //! what is sent is kept until it is acknowledged: after 1 s, 2 s, 4 s, 8 s it is sent again
 //! ```
 
-use super::Client;
+use crate::interface::ppp::dial::Dials;
 use crate::ip::datagram::End;
 use config::ItemId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -111,8 +111,8 @@ pub(crate) struct State {
     due: BTreeSet<(Moment, u16)>,
     half_open: usize,
     next_id: u16,
-    /// Clients, and when they dial; `None` while they have a tunnel.
-    pub(crate) dials: HashMap<ItemId, (Client, Option<Moment>)>,
+    /// Its clients.
+    pub(crate) dials: Dials,
 }
 
 impl State {

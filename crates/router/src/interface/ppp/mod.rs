@@ -10,6 +10,8 @@
 pub(crate) mod aaa;
 // Sessions, and those that are to be, as they happen.
 pub(crate) mod calls;
+// Clients and servers, what they have in common.
+pub(crate) mod dial;
 // One end of a link.
 pub(crate) mod machine;
 // `/ppp profile`, `secret` and `active`.

@@ -6,6 +6,11 @@ use crate::facility::{Facility, Rows};
 use crate::interface::bonding::menu::no_slave;
 use crate::interface::facilities::ALL;
 use crate::interface::menu::ANY_INTERFACE;
+use crate::interface::ppp::dial::{
+    self, ACTUAL_MTU, ALLOW, ASKS, DEFAULT_PROFILE, DEFAULT_ROUTE, DISTANCE, DYNAMIC, ENCODING,
+    MRRU, NAME, ON_DEMAND, PASSES, PASSWORD, RUNNING, SECONDS, SESSION_NAME, SESSIONS as A_SESSION,
+    UPTIME, USER, WHO, clients, max_sessions,
+};
 use crate::interface::ppp::menu::A_PROFILE;
 use crate::interface::vlan::no_point_to_point;
 use config::{Item, Menu, MenuKind, Property, Read, Tree, Type};
@@ -36,39 +41,29 @@ pub(crate) static SESSIONS: Facility = Facility {
 /// `/interface pppoe-client`.
 pub(crate) static CLIENT: Menu = Menu {
     path: "/interface pppoe-client",
-    kind: MenuKind::List {
-        key: Some("name"),
-        auto_name: Some("pppoe-out"),
-        ordered: false,
-        fixed: false,
-    },
+    kind: clients("pppoe-out"),
     properties: &[
-        Property::flag("running", 'R', "It is connected."),
-        Property::new("name", Type::Text, "Name of the interface.").column(),
+        RUNNING,
+        NAME,
         MTU,
         MRU,
-        Property::only("mrru", &DISABLED, &["disabled"], "packets are not sent in parts"),
+        MRRU,
         Property::new("interface", ANY_INTERFACE, "The interface it stands on.")
             .required()
             .column(),
-        Property::new("user", Type::Text, "The name to log in with.").column(),
-        Property::new("password", Type::Text, "The password to log in with."),
+        USER,
+        PASSWORD,
         Property::new("profile", A_PROFILE, "Its change-tcp-mss.").default("default").column(),
         KEEPALIVE,
         Property::new("service-name", Type::Text, "The service to ask for; any if empty."),
         Property::new("ac-name", Type::Text, "The only concentrator to take; any if empty."),
-        Property::new("add-default-route", Type::Bool, "Whether it is the way to everywhere.")
-            .default("no"),
-        Property::new("default-route-distance", Type::Number(1, 255), "That route's distance.")
-            .default("1"),
-        Property::only("dial-on-demand", &Type::Bool, &["no"], "it is always connected"),
-        Property::new("use-peer-dns", PEER_DNS, "Whether its server's name servers are asked.")
-            .default("no"),
-        Property::new("allow", WAYS, "How it proves who it is.")
-            .default("pap,chap,mschap1,mschap2"),
+        DEFAULT_ROUTE,
+        DISTANCE,
+        ON_DEMAND,
+        Property { kind: Type::Enum(&["no", "yes"]), ..dial::PEER_DNS },
+        ALLOW,
         Property::missing("host-uniq", "it is drawn"),
-        Property::new("actual-mtu", Type::Number(0, 65535), "The longest packet it takes, bytes.")
-            .read_only(),
+        ACTUAL_MTU,
     ],
     help: "Connections to PPPoE concentrators.",
 };
@@ -90,22 +85,14 @@ pub(crate) static SERVER: Menu = Menu {
         Property::new("interface", ANY_INTERFACE, "Where it listens.").required().column(),
         MTU,
         MRU,
-        Property::only("mrru", &DISABLED, &["disabled"], "packets are not sent in parts"),
-        Property::new("authentication", WAYS, "How clients prove who they are.")
-            .default("pap,chap,mschap1,mschap2"),
+        MRRU,
+        ASKS,
         KEEPALIVE,
         Property::new("one-session-per-host", Type::Bool, "A host's new session ends the old one.")
             .default("no"),
-        Property::new(
-            "max-sessions",
-            Type::Or(&["unlimited"], &Type::Number(1, 65534)),
-            "How many sessions it has at most.",
-        )
-        .default("unlimited"),
+        max_sessions(&Type::Number(1, 65534)),
         Property::only("pado-delay", &Type::Number(0, 65535), &["0"], "offers are sent at once"),
-        Property::new("default-profile", A_PROFILE, "What those get whose secret has no profile.")
-            .default("default")
-            .column(),
+        DEFAULT_PROFILE.default("default").column(),
         Property::only("accept-empty-service", &Type::Bool, &["yes"], "any service is this one")
             .default(""),
     ],
@@ -115,25 +102,21 @@ pub(crate) static SERVER: Menu = Menu {
 /// `/interface pppoe-server`.
 pub(crate) static SESSION: Menu = Menu {
     path: "/interface pppoe-server",
-    kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: true },
+    kind: A_SESSION,
     properties: &[
-        Property::flag("dynamic", 'D', "A session has made it."),
-        Property::flag("running", 'R', "Packets pass."),
-        Property::new("name", Type::Text, "Name of the interface.").read_only().column(),
-        Property::new("user", Type::Text, "Who.").read_only().column(),
+        DYNAMIC,
+        PASSES,
+        SESSION_NAME,
+        WHO,
         Property::new("service", Type::Text, "Of which server.").read_only().column(),
         Property::new("remote-address", Type::Text, "From where.").read_only().column(),
-        Property::new("encoding", Type::Text, "How it is encrypted.").read_only().column(),
-        Property::new("uptime", Type::Time, "For how long.").read_only().column(),
-        Property::new("actual-mtu", Type::Number(0, 65535), "The longest packet it takes, bytes.")
-            .read_only(),
+        ENCODING,
+        UPTIME,
+        ACTUAL_MTU,
     ],
     help: "The sessions of the PPPoE concentrators.",
 };
 
-pub(crate) const DISABLED: Type = Type::Or(&["disabled"], &Type::Number(512, 65535));
-pub(crate) const PEER_DNS: Type = Type::Enum(&["no", "yes"]);
-pub(crate) const WAYS: Type = Type::List(&Type::Enum(&["pap", "chap", "mschap1", "mschap2"]));
 const LENGTH: Type = Type::Or(&["auto"], &Type::Number(512, 65535));
 const MTU: Property = Property::new(
     "max-mtu",
@@ -146,7 +129,7 @@ const MRU: Property =
         .default("auto");
 const KEEPALIVE: Property = Property::new(
     "keepalive-timeout",
-    Type::Or(&["disabled"], &Type::Number(1, 65535)),
+    SECONDS,
     "Seconds without a sign of life after which a session is over.",
 )
 .default("10");

@@ -21,12 +21,11 @@ pub(crate) mod status;
 
 use super::InterfaceId;
 use super::ppp::calls::{Carrier, ITEMS};
-use super::ppp::machine::Ways;
+use super::ppp::dial::{Dialler, Listener};
 use super::ppp::users::{Grant, Scripts};
-use config::{ItemId, Read, Tree, Value};
+use config::{ItemId, Read, Tree};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 use wire::MacAddr;
 
 /// A session's place in [`Sessions`].
@@ -168,35 +167,20 @@ impl Sessions {
 /// A client as compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dialer {
-    pub(crate) item: ItemId,
-    pub(crate) name: String,
+    pub(crate) ppp: Dialler,
     pub(crate) on: InterfaceId,
-    pub(crate) user: String,
-    pub(crate) password: String,
     /// Any if empty.
     pub(crate) service: String,
     /// Any if empty.
     pub(crate) ac_name: String,
-    pub(crate) allow: Ways,
-    pub(crate) keepalive: Option<Duration>,
-    pub(crate) mru: u16,
-    pub(crate) profile: String,
-    pub(crate) route: Option<u8>,
-    /// `use-peer-dns`.
-    pub(crate) uses_dns: bool,
 }
 
 /// A server as compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Concentrator {
+    pub(crate) ppp: Listener,
     pub(crate) on: InterfaceId,
     pub(crate) service: String,
-    pub(crate) asks: Ways,
-    pub(crate) profile: String,
-    pub(crate) one_session: bool,
-    pub(crate) max_sessions: usize,
-    pub(crate) keepalive: Option<Duration>,
-    pub(crate) mru: u16,
 }
 
 /// Clients and servers.
@@ -207,68 +191,23 @@ pub(crate) struct Pppoe {
 }
 
 impl Pppoe {
-    /// Reads both menus. `below` says which interface has a name, and how long its packets may be.
-    pub(super) fn read(tree: &Tree, below: impl Fn(&str) -> Option<(InterfaceId, u16)>) -> Pppoe {
+    /// Reads both menus. `lower` says which interface has a name, and how long its packets may be.
+    pub(super) fn read(tree: &Tree, lower: impl Fn(&str) -> Option<(InterfaceId, u16)>) -> Pppoe {
+        let below = |name: &str| {
+            let (on, mtu) = lower(name)?;
+            Some((on, mtu.saturating_sub(wire::pppoe::OVERHEAD as u16)))
+        };
         let enabled = |item: &Read| !item.bool("disabled");
         let dialers = tree.read(&menu::CLIENT).filter(enabled).filter_map(|item| {
-            let (on, mtu) = below(&item.text("interface"))?;
-            let route = item.bool("add-default-route");
-            Some(Dialer {
-                item: item.id(),
-                name: item.text("name"),
-                on,
-                user: item.text("user"),
-                password: item.text("password"),
-                service: item.text("service-name"),
-                ac_name: item.text("ac-name"),
-                allow: ways(&item, "allow"),
-                keepalive: keepalive(&item),
-                mru: mru(&item, mtu),
-                profile: item.text("profile"),
-                route: route.then(|| item.number("default-route-distance") as u8),
-                uses_dns: item.text("use-peer-dns") != "no",
-            })
+            let (on, most) = below(&item.text("interface"))?;
+            let (service, ac_name) = (item.text("service-name"), item.text("ac-name"));
+            Some(Dialer { ppp: Dialler::read(&item, most), on, service, ac_name })
         });
         let concentrators = tree.read(&menu::SERVER).filter(enabled).filter_map(|item| {
-            let (on, mtu) = below(&item.text("interface"))?;
-            let max = match *item.value("max-sessions") {
-                Value::Number(max) => usize::try_from(max).unwrap_or(0),
-                _ => usize::MAX,
-            };
-            Some(Concentrator {
-                on,
-                service: item.text("service-name"),
-                asks: ways(&item, "authentication"),
-                profile: item.text("default-profile"),
-                one_session: item.bool("one-session-per-host"),
-                max_sessions: max,
-                keepalive: keepalive(&item),
-                mru: mru(&item, mtu),
-            })
+            let (on, most) = below(&item.text("interface"))?;
+            let ppp = Listener::read(&item, most).limited(&item);
+            Some(Concentrator { ppp, on, service: item.text("service-name") })
         });
         Pppoe { dialers: dialers.collect(), concentrators: concentrators.collect() }
     }
-}
-
-pub(crate) fn keepalive(item: &Read) -> Option<Duration> {
-    match *item.value("keepalive-timeout") {
-        Value::Number(seconds) => Some(Duration::from_secs(seconds.max(0) as u64)),
-        _ => None,
-    }
-}
-
-/// The longest packet: both properties together, and what the interface below leaves of its own.
-fn mru(item: &Read, below: u16) -> u16 {
-    let typed = |name| match *item.value(name) {
-        Value::Number(number) => number as u16,
-        _ => u16::MAX,
-    };
-    let left = below.saturating_sub(wire::pppoe::OVERHEAD as u16);
-    left.min(typed("max-mtu")).min(typed("max-mru"))
-}
-
-pub(crate) fn ways(item: &Read, name: &str) -> Ways {
-    let all = item.list(name);
-    let has = |word: &str| all.iter().any(|value| value.to_string() == word);
-    Ways { pap: has("pap"), chap: has("chap"), mschap1: has("mschap1"), mschap2: has("mschap2") }
 }

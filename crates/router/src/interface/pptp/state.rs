@@ -8,7 +8,7 @@
 //!         packet, or after half a second
 //! ```
 
-use super::Client;
+use crate::interface::ppp::dial::Dials;
 use crate::ip::tcp::Ends;
 use config::ItemId;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -143,8 +143,8 @@ pub(crate) struct State {
     /// Those that have so much that it cannot wait.
     full: Vec<u16>,
     next_id: u16,
-    /// Clients, and when they dial; `None` while they have a connection.
-    pub(crate) dials: HashMap<ItemId, (Client, Option<Moment>)>,
+    /// Its clients.
+    pub(crate) dials: Dials,
 }
 
 impl State {
