@@ -7,6 +7,7 @@ use crate::firewall::mark::Mark;
 use crate::interface::pppoe::{Sessions, Standing};
 use crate::interface::{InterfaceId, Names};
 use config::{Tree, Value};
+use std::collections::HashSet;
 use wire::Ipv4Prefix;
 
 /// One of the router's own addresses.
@@ -113,9 +114,13 @@ pub(crate) fn routes(
             add(table, Ipv4Prefix::new(*bits, *len), target.clone());
         }
     }
+    // Many sessions have the same address at this end.
+    let mut seen = HashSet::new();
     for own in addresses.iter().filter(|own| enabled(own.interface)) {
         let table = vrfs.of(own.interface);
-        add(table, Ipv4Prefix::host(own.address), Target::Local);
+        if seen.insert((table, own.address)) {
+            add(table, Ipv4Prefix::host(own.address), Target::Local);
+        }
         // RFC 3021: a /31 has no broadcast address; a /32 no network.
         if own.network.len() < 31 {
             add(table, Ipv4Prefix::host(own.network.last()), Target::Broadcast);

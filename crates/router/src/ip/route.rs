@@ -19,7 +19,9 @@ use super::table::{self, TableWays, Tables};
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::packet::AddressType;
+use hashbrown::HashTable;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use wire::Ipv4Prefix;
 
@@ -104,7 +106,20 @@ pub struct Candidate<A: Word = u32> {
 }
 
 /// The ways to every prefix that the configuration knows.
-pub type Ways = BTreeMap<Ipv4Prefix, Vec<Candidate>>;
+pub type Ways = BTreeMap<Ipv4Prefix, Box<[Candidate]>>;
+
+/// The ways to each prefix, in their order, without room for more: most have one.
+fn by_prefix(mut all: Vec<Candidate>) -> Ways {
+    all.sort_by_key(|candidate| candidate.prefix);
+    let mut ways: Vec<(Ipv4Prefix, Vec<Candidate>)> = Vec::new();
+    for candidate in all {
+        match ways.last_mut() {
+            Some((prefix, ways)) if *prefix == candidate.prefix => ways.push(candidate),
+            _ => ways.push((candidate.prefix, Vec::from([candidate]))),
+        }
+    }
+    ways.into_iter().map(|(prefix, ways)| (prefix, ways.into())).collect()
+}
 
 /// Other ways than before: made on the control side, see [`Routes::configure`].
 #[derive(Debug)]
@@ -119,15 +134,13 @@ pub struct Change {
 impl Change {
     /// What leads from `old` to these candidates, which are in the order of the configuration.
     pub fn between(old: &Ways, candidates: Vec<Candidate>) -> Change {
-        let mut ways = Ways::new();
-        let mut tables = TableWays::new();
+        let mut by_table: BTreeMap<Mark, Vec<Candidate>> = BTreeMap::new();
         for candidate in candidates {
-            let ways = match candidate.table {
-                Mark::NONE => &mut ways,
-                table => tables.entry(table).or_default(),
-            };
-            ways.entry(candidate.prefix).or_default().push(candidate);
+            by_table.entry(candidate.table).or_default().push(candidate);
         }
+        let by_table = by_table.into_iter();
+        let mut tables: TableWays = by_table.map(|(table, all)| (table, by_prefix(all))).collect();
+        let ways = tables.remove(&Mark::NONE).unwrap_or_default();
         let gone = old.keys().filter(|prefix| !ways.contains_key(prefix));
         let differs = ways.iter().filter(|(prefix, ways)| old.get(prefix) != Some(ways));
         let touched = gone.chain(differs.map(|(prefix, _)| prefix)).copied().collect();
@@ -153,7 +166,9 @@ pub struct Routes {
     tables: Tables,
     targets: Vec<Target>,
     leaves: Vec<Leaf>,
-    numbers: HashMap<Target, NextHopId>,
+    /// By target.
+    numbers: HashTable<NextHopId>,
+    keys: RandomState,
 }
 
 /// What a leaf's number, 16 bits, can tell apart; the first is no route.
@@ -187,7 +202,8 @@ impl Default for Routes {
             tables: Tables::default(),
             targets: vec![Target::Unreachable],
             leaves: vec![leaf],
-            numbers: HashMap::new(),
+            numbers: HashTable::new(),
+            keys: RandomState::new(),
         }
     }
 }
@@ -263,7 +279,7 @@ impl Routes {
         let leaf = self.target(self.lookup_in(table, dst))?;
         let prefix = self.prefix_in(table, dst)?;
         let ways = match table {
-            Mark::NONE => self.configured.get(&prefix)?,
+            Mark::NONE => self.configured.get(&prefix)?.as_ref(),
             table => self.tables.ways_to(table, prefix)?,
         };
         let way = table::best(ways).filter(|way| way.target.as_ref() == Some(leaf))?;
@@ -286,7 +302,7 @@ impl Routes {
         let best = change.touched.iter().filter_map(|&prefix| self.best_of(&change.ways, prefix));
         let marked = change.tables.values().flat_map(table::targets).map(|(_, target)| target);
         let fresh: HashSet<&Target> =
-            best.chain(marked).filter(|best| !self.numbers.contains_key(best)).collect();
+            best.chain(marked).filter(|best| self.number_of(best).is_none()).collect();
         if self.targets.len() + fresh.len() > MAX_TARGETS {
             return Err(TooManyTargets);
         }
@@ -477,7 +493,7 @@ impl Routes {
 
     /// The number of a target's leaf; a new one when the target is new.
     fn number(&mut self, target: &Target) -> Result<NextHopId, TooManyTargets> {
-        if let Some(&id) = self.numbers.get(target) {
+        if let Some(id) = self.number_of(target) {
             return Ok(id);
         }
         let id = NextHopId(u16::try_from(self.targets.len()).map_err(|_| TooManyTargets)?);
@@ -487,9 +503,21 @@ impl Routes {
             Target::Gateways(_) => (LeafKind::Ecmp, InterfaceId::NONE),
             _ => (LeafKind::Special, InterfaceId::NONE),
         };
+        if self.targets.len() == self.targets.capacity() {
+            // Not twice as many: each session is one.
+            let more = 64 + self.targets.len() / 16;
+            self.targets.reserve_exact(more);
+            self.leaves.reserve_exact(more);
+        }
         self.leaves.push(Leaf { kind, interface, neighbour: NeighbourId::NONE });
         self.targets.push(target.clone());
-        self.numbers.insert(target.clone(), id);
+        let hash = |id: &NextHopId| self.keys.hash_one(&self.targets[usize::from(id.0)]);
+        self.numbers.insert_unique(hash(&id), id, hash);
         Ok(id)
+    }
+
+    fn number_of(&self, target: &Target) -> Option<NextHopId> {
+        let is = |id: &NextHopId| self.targets[usize::from(id.0)] == *target;
+        self.numbers.find(self.keys.hash_one(target), is).copied()
     }
 }

@@ -56,8 +56,8 @@ impl Tables {
     }
 
     /// The ways to a prefix in a table.
-    pub(crate) fn ways_to(&self, table: Mark, prefix: Ipv4Prefix) -> Option<&Vec<Candidate>> {
-        self.by_mark.get(&table)?.ways.get(&prefix)
+    pub(crate) fn ways_to(&self, table: Mark, prefix: Ipv4Prefix) -> Option<&[Candidate]> {
+        self.by_mark.get(&table)?.ways.get(&prefix).map(Box::as_ref)
     }
 
     /// Whether a way is the one that packets take.
