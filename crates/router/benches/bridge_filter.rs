@@ -40,7 +40,7 @@ fn filter(c: &mut Criterion) {
             for (name, id) in [("ether1", 1), ("ether2", 2)] {
                 let values = BTreeMap::from([("name", Value::Text(name.into()))]);
                 interpreter.tree_mut().push(&ETHERNET, values);
-                names.insert(name.into(), InterfaceId(id), InterfaceKind::Ethernet);
+                names.insert(name, InterfaceId(id), InterfaceKind::Ethernet);
             }
             for i in 0..n {
                 let rule =

@@ -93,7 +93,7 @@ impl Bench {
             let text = Value::Text(name.to_string());
             let values = [("name", text.clone()), ("default-name", text)];
             session.tree_mut().push(&ETHERNET, values.into());
-            names.insert(name.to_string(), InterfaceId(id), InterfaceKind::Ethernet);
+            names.insert(name, InterfaceId(id), InterfaceKind::Ethernet);
         }
         let mut script = "/ip firewall address-list add list=bad address=192.0.2.0/24\n\
                           /ip firewall filter\n"

@@ -32,7 +32,7 @@ use crate::ip::services::Services;
 use crate::ip::{arp, dhcp, discovery, dns, nat_pmp, upnp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd, pool};
-use crate::parts::{InterfaceCounts, Trouble};
+use crate::parts::InterfaceCounts;
 use crate::program::{Interface, Program};
 use crate::router::Router;
 use crate::system::ntp;
@@ -131,7 +131,7 @@ impl Router {
             .collect();
         for interface in fresh {
             self.stats.interface_counts[interface.index()] = InterfaceCounts::default();
-            self.stats.troubles[interface.index()] = Trouble::default();
+            self.stats.troubles.remove(&interface);
         }
     }
 
@@ -237,8 +237,12 @@ impl Router {
         }
         if change.interfaces {
             let ids = program.books.interfaces.len();
-            self.stats.interface_counts.resize(ids, InterfaceCounts::default());
-            self.stats.troubles.resize(ids, Trouble::default());
+            // Not twice as many: most are sessions, and they are counted in thousands.
+            let counts = &mut self.stats.interface_counts;
+            if counts.capacity() < ids {
+                counts.reserve_exact(ids + ids / 16 - counts.len());
+            }
+            counts.resize(ids, InterfaceCounts::default());
             self.adopt_hosts(change);
             self.adopt_lives(change);
             self.welcome(change);
@@ -248,7 +252,7 @@ impl Router {
             for orphan in self.v6.neighbours.retain(|own, _| change.program.runs(own.interface)) {
                 self.discard_frame(orphan.frame, Discard::NeighbourUnreachable);
             }
-            let timeout = |own: &Interface| own.arp_timeout.map(|timeout| (own.id, timeout));
+            let timeout = |own: &Interface| Some((own.id, own.rest.as_ref()?.arp_timeout?));
             self.v4.neighbours.timeouts = program.interfaces.iter().filter_map(timeout).collect();
             let running = change.program.interfaces.iter().map(|interface| interface.running);
             self.v4.routes.set_running(running.collect());
@@ -383,8 +387,11 @@ impl Router {
             let is_reached = |at| bridge.port(at).is_some() && change.program.runs(at);
             hosts.remove_where(|_, host| !is_reached(host.port));
             hosts.keep_vlans(bridge.filtering.is_some());
-            let aliases = &change.program.interface(bridge.interface).aliases;
-            let aliases = aliases.iter().map(|&(mac, _)| (mac, bridge.interface));
+            let rest = change.program.interface(bridge.interface).rest.as_ref();
+            let aliases = rest
+                .into_iter()
+                .flat_map(|rest| &rest.aliases)
+                .map(|&(mac, _)| (mac, bridge.interface));
             hosts.set_local(bridge.local_addresses().chain(aliases));
             self.link.hosts.push(hosts);
         }

@@ -23,7 +23,7 @@ impl Router {
     /// The ports in their order: name and MAC address.
     pub fn port_names(&self) -> impl Iterator<Item = (&str, MacAddr)> {
         let interfaces = self.program.ports.iter().map(|&id| self.program.interface(id));
-        interfaces.map(|interface| (interface.name.as_str(), interface.mac))
+        interfaces.map(|interface| (&*interface.name, interface.mac))
     }
 
     /// The port that has this address; `None` if none has, or another kind of interface.

@@ -64,7 +64,7 @@ pub struct Compiler {
     /// What was found out of IPv6.
     found: Arc<Found>,
     /// The open sessions.
-    sessions: Arc<[Session]>,
+    sessions: Arc<[Arc<Session>]>,
     /// How many changes were taken over.
     taken_over: u64,
     last: Option<State>,
@@ -88,7 +88,7 @@ pub struct News {
     /// What was found out of IPv6.
     pub(crate) found: Arc<Found>,
     /// The open sessions.
-    pub(crate) sessions: Arc<[Session]>,
+    pub(crate) sessions: Arc<[Arc<Session>]>,
 }
 
 /// What a change leads to: from which the next one starts.
@@ -279,7 +279,7 @@ pub(crate) struct Compiling<'a> {
     pub(crate) silent: &'a Arc<BTreeSet<Gateway>>,
     pub(crate) leased: &'a Arc<[Leased]>,
     pub(crate) found: &'a Arc<Found>,
-    pub(crate) sessions: &'a Arc<[Session]>,
+    pub(crate) sessions: &'a Arc<[Arc<Session>]>,
     /// As it was, with what has been compiled by now.
     pub(crate) program: Program,
     /// The ways that the routes were made of.

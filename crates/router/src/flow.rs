@@ -111,7 +111,7 @@ pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame:
     let layers = match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => layers,
         Err(Malformed::Ethernet) => {
-            r.stats.troubles[port.index()].rx_error += 1;
+            r.stats.troubles.entry(port).or_default().rx_error += 1;
             return r.discard_frame(frame, Discard::MalformedEthernet);
         }
         // A bridge need not understand what it forwards; the router itself must.
@@ -202,17 +202,17 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     }
     let vid = p.class.map_or(0, |class| class.tci.id());
     p.learns = None;
-    let hosts = &r.link.hosts[at.0];
+    let hosts = &r.link.hosts[at.index()];
     let open = hosts.is_open(from);
     if bridge.port(from).is_some_and(|port| port.learn) && hosts.learns_at(from) {
         let host = hosts::key(vid, src.to_u64());
-        r.link.hosts[at.0].learn(host, from, now.as_millis_u32());
+        r.link.hosts[at.index()].learn(host, from, now.as_millis_u32());
         p.learns = Some(Learns { port: from, vid });
     }
     if !open {
         return r.discard(p, Discard::PortClosed);
     }
-    match bridge.decide(from, dst, vid, &r.link.hosts[at.0]) {
+    match bridge.decide(from, dst, vid, &r.link.hosts[at.index()]) {
         Decision::Local => {
             r.tell(|| Event::Bridged { ports: Vec::new(), local: true });
             bridge_input(r, now, p, at)
@@ -225,7 +225,7 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
         Decision::Discard(why) => r.discard(p, why),
         Decision::Flood { ports, local } => {
             let mut targets = std::mem::take(&mut r.io.targets);
-            let hosts = &r.link.hosts[at.0];
+            let hosts = &r.link.hosts[at.index()];
             let gets = |&&to: &&InterfaceId| bridge.admits(to, vid) && hosts.is_open(to);
             targets.extend(ports.iter().filter(gets));
             let local = local && bridge.admits(bridge.interface, vid);
@@ -318,10 +318,10 @@ fn bridge_output(r: &mut Router, now: Moment, at: BridgeAt, frame: Frame, fast: 
     let vid = p.class.map_or(0, |class| class.tci.id());
     let dst = r.dst_mac(&p);
     let mut targets = std::mem::take(&mut r.io.targets);
-    match bridge.decide(p.out_interface, dst, vid, &r.link.hosts[at.0]) {
+    match bridge.decide(p.out_interface, dst, vid, &r.link.hosts[at.index()]) {
         Decision::Port(port) => targets.push(port),
         Decision::Flood { ports, .. } => {
-            let hosts = &r.link.hosts[at.0];
+            let hosts = &r.link.hosts[at.index()];
             let gets = |&&to: &&InterfaceId| bridge.admits(to, vid) && hosts.is_open(to);
             targets.extend(ports.iter().filter(gets));
         }

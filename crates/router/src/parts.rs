@@ -52,7 +52,7 @@ use crate::recipe::{Edits, Recipes};
 use crate::router::Router;
 use crate::trace::Trace;
 use port::{Batch, Frame, Pool, PortCounters, Slab};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wire::bpdu::Bpdu;
 use wire::{FiveTuple, Ipv6, Layers, Moment};
@@ -370,7 +370,7 @@ pub(crate) struct Links {
     /// PPTP's control connections and calls.
     pub(crate) pptp: pptp::state::State,
     /// The open ones of them.
-    pub(crate) sessions: Arc<[pppoe::Session]>,
+    pub(crate) sessions: Arc<[Arc<pppoe::Session>]>,
     /// The interfaces that run by what they know themselves.
     pub(crate) up: Arc<BTreeSet<InterfaceId>>,
     /// Gateways that are asked whether they live.
@@ -410,7 +410,8 @@ pub(crate) struct Stats {
     /// Why the last packet was dropped on the slow path.
     pub(crate) last_discard: Option<Discard>,
     pub(crate) interface_counts: Vec<InterfaceCounts>,
-    pub(crate) troubles: Vec<Trouble>,
+    /// Of those that have lost anything.
+    pub(crate) troubles: BTreeMap<InterfaceId, Trouble>,
     pub(crate) paths: PathCounts,
     /// Where frames came from and went, for [`Router::frames`](crate::Router::frames).
     pub(crate) tally: Tally,
@@ -424,7 +425,7 @@ impl Default for Stats {
             discards: Discards::default(),
             last_discard: None,
             interface_counts: Vec::new(),
-            troubles: Vec::new(),
+            troubles: BTreeMap::new(),
             paths: PathCounts::default(),
             tally: Tally::default(),
             log: Log::with(Arc::default()),

@@ -119,7 +119,15 @@ pub enum Kind {
 
 /// A bridge's place in [`Program::bridges`] (and of its hosts in the state).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BridgeAt(pub usize);
+pub struct BridgeAt(pub u16);
+
+impl BridgeAt {
+    /// As an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
 
 /// Why a quick way is not taken: the conditions of `routeros/C-fastpath.md` that are not met. A way
 /// with none of these is active.
@@ -163,7 +171,7 @@ pub struct Interface {
     /// Its number.
     pub id: InterfaceId,
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Its kind.
     pub kind: Kind,
     /// Its MAC address.
@@ -180,11 +188,6 @@ pub struct Interface {
     pub bond: Option<BondAt>,
     /// The bridge it is a port of.
     pub bridge: Option<BridgeAt>,
-    /// The VLANs that stand on it.
-    pub vlans: Vlans,
-    /// The addresses beside its own whose frames are for other interfaces: virtual routers' that have
-    /// theirs now.
-    pub aliases: Vec<(MacAddr, InterfaceId)>,
     /// Frames can be received in FastPath.
     pub fast_rx: bool,
     /// Frames can be sent in FastPath.
@@ -193,16 +196,39 @@ pub struct Interface {
     pub offload: Offloads,
     /// What it does with ARP.
     pub arp: arp::Mode,
+    /// What few have.
+    pub(crate) rest: Option<Box<Rest>>,
+}
+
+/// What few interfaces have; of sessions, which may be many, none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rest {
+    /// The VLANs that stand on it.
+    pub(crate) vlans: Vlans,
+    /// The addresses beside its own whose frames are for other interfaces: virtual routers' that have
+    /// theirs now.
+    pub(crate) aliases: Vec<(MacAddr, InterfaceId)>,
     /// How long an answer to ARP is believed, if not as long as on others.
-    pub arp_timeout: Option<Duration>,
+    pub(crate) arp_timeout: Option<Duration>,
 }
 
 impl Interface {
+    /// The VLANs that stand on it, if any do.
+    #[inline]
+    pub(crate) fn vlans(&self) -> Option<&Vlans> {
+        self.rest.as_ref().map(|rest| &rest.vlans).filter(|vlans| !vlans.is_empty())
+    }
+
+    /// What few have.
+    pub(crate) fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
+    }
+
     /// The interface that is none: disabled, nameless.
     pub(crate) fn none() -> Interface {
         Interface {
             id: InterfaceId::NONE,
-            name: String::new(),
+            name: "".into(),
             kind: Kind::Ethernet { port: usize::MAX },
             mac: MacAddr::default(),
             mtu: 0,
@@ -211,13 +237,11 @@ impl Interface {
             running: false,
             bond: None,
             bridge: None,
-            vlans: Vlans::default(),
-            aliases: Vec::new(),
             fast_rx: false,
             fast_tx: false,
             offload: Offloads::NONE,
             arp: arp::Mode::default(),
-            arp_timeout: None,
+            rest: None,
         }
     }
 }
@@ -256,7 +280,7 @@ pub struct Program {
     /// Who may log in by PPP.
     pub(crate) users: Arc<Users>,
     /// The sessions that were open when this was compiled.
-    pub(crate) opened: Arc<[Session]>,
+    pub(crate) opened: Arc<[Arc<Session>]>,
     /// The interfaces that run by what they know themselves, when this was compiled.
     pub(crate) up: Arc<BTreeSet<InterfaceId>>,
     /// The gateways that did not answer, when this was compiled.
@@ -563,7 +587,7 @@ impl Program {
     /// The bridge.
     #[inline]
     pub fn bridge(&self, at: BridgeAt) -> &Bridge {
-        &self.bridges[at.0]
+        &self.bridges[at.index()]
     }
 
     /// Whether rules of bridges look at what the router sends.
@@ -598,7 +622,7 @@ impl Program {
     /// The interface on this one whose address this is, beside its own.
     #[inline]
     pub(crate) fn alias(&self, on: InterfaceId, mac: MacAddr) -> Option<InterfaceId> {
-        let aliases = &self.interface(on).aliases;
+        let aliases = &self.interface(on).rest.as_ref()?.aliases;
         aliases.iter().find(|(alias, _)| *alias == mac).map(|&(_, interface)| interface)
     }
 
@@ -622,7 +646,7 @@ impl Program {
     /// The session behind an interface.
     pub(crate) fn session(&self, id: InterfaceId) -> Option<&Session> {
         match self.interface(id).kind {
-            Kind::Session(at) => self.sessions.get(at).map(|standing| &standing.session),
+            Kind::Session(at) => self.sessions.get(at).map(|standing| &*standing.session),
             _ => None,
         }
     }

@@ -332,8 +332,7 @@ impl Router {
         let at = self.rules.clock.zero + line.at.as_nanos() / 1_000_000_000;
         let (date, time) = (wire::date::date(at), wire::date::clock(at));
         let interfaces = &self.program.interfaces;
-        let name =
-            |id: InterfaceId| interfaces.get(id.index()).map(|interface| interface.name.as_str());
+        let name = |id: InterfaceId| interfaces.get(id.index()).map(|interface| &*interface.name);
         let text = format!("{date} {time} {} {}", line.topics(), line.display(name));
         Some((outlet.clone(), text))
     }
@@ -368,7 +367,7 @@ impl Router {
     pub fn interface_trouble(&self, id: InterfaceId) -> Trouble {
         let queue = self.program.ports_queue(id);
         let queue_drop = queue.map_or(0, |leaf| self.queues.stats(leaf).dropped);
-        Trouble { queue_drop, ..self.stats.troubles[id.index()] }
+        Trouble { queue_drop, ..self.stats.troubles.get(&id).copied().unwrap_or_default() }
     }
 
     /// How many packets the quick ways took.
@@ -433,7 +432,7 @@ impl Router {
     fn ask_ports<P: Port>(&mut self, ports: &[P]) {
         for ((port, lost), id) in ports.iter().zip(&mut self.io.lost).zip(&self.program.ports) {
             let counters = port.counters();
-            let trouble = &mut self.stats.troubles[id.index()];
+            let trouble = self.stats.troubles.entry(*id).or_default();
             trouble.rx_drop += counters.rx_drop.saturating_sub(lost.rx_drop);
             trouble.rx_error += counters.rx_error.saturating_sub(lost.rx_error);
             trouble.tx_drop += counters.tx_drop.saturating_sub(lost.tx_drop);

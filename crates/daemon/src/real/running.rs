@@ -357,7 +357,7 @@ fn counts(node: &Node) -> Final {
     let router = node.router();
     let interfaces = router.program().interfaces.iter().filter(|i| i.id.is_some());
     let count = |i: &router::program::Interface| {
-        (i.name.clone(), router.interface_counts(i.id), router.interface_trouble(i.id))
+        (i.name.to_string(), router.interface_counts(i.id), router.interface_trouble(i.id))
     };
     let discards = router.discards().iter().map(|(reason, n)| (reason.to_string(), n));
     Final { interfaces: interfaces.map(count).collect(), discards: discards.collect() }

@@ -53,7 +53,7 @@ pub(super) fn receive(
     let program = r.program.clone();
     let bridge = program.bridge(at);
     // NAT rewrites what the hosts are asked for.
-    let plain = program.bridge_nat.is_empty() && r.link.hosts[at.0].is_open(port);
+    let plain = program.bridge_nat.is_empty() && r.link.hosts[at.index()].is_open(port);
     let placed = bridge.placed(port).filter(|_| plain);
     let Some((place, &from)) = placed else {
         return batch.drain().for_each(|frame| {
@@ -65,7 +65,7 @@ pub(super) fn receive(
         r.io.slab.prefetch(frame);
     }
     // Those of the port itself take their frames before the bridge does.
-    let has_vlans = !program.interface(port).vlans.is_empty();
+    let has_vlans = program.interface(port).vlans().is_some();
     let sides = Sides { now, port, at, place, from, bridge, program: &program, has_vlans };
     match (&bridge.filtering, program.bridge_filter.is_empty()) {
         (None, true) => sides.receive::<false, false>(r, batch),
@@ -167,7 +167,7 @@ impl Sides<'_> {
         let mut classes = [Class::default(); Batch::CAPACITY];
         // Bit n: frame n is for the router.
         let mut routed = 0u64;
-        let table = &r.link.hosts[self.at.0];
+        let table = &r.link.hosts[self.at.index()];
         let filtering = self.bridge.filtering.as_ref().filter(|_| VLANS);
         let untagged = filtering.and_then(|vlans| vlans.class_of(self.place, None).ok());
         for (at, (host, frame)) in hosts.iter_mut().zip(batch.as_slice()).enumerate() {
@@ -245,7 +245,7 @@ impl Sides<'_> {
             return Err(frame);
         }
         if from.learn {
-            r.link.hosts[at.0].learn_in::<VLANS>(src, port, now.as_millis_u32());
+            r.link.hosts[at.index()].learn_in::<VLANS>(src, port, now.as_millis_u32());
         }
         if VLANS && !out.admits {
             r.discard_frame(frame, Discard::VlanFiltered);
@@ -273,7 +273,7 @@ impl Sides<'_> {
         WayOut {
             to,
             vid,
-            passes: bridge.may_pass(from, to) && r.link.hosts[at.0].is_open(to),
+            passes: bridge.may_pass(from, to) && r.link.hosts[at.index()].is_open(to),
             admits: bridge.admits(to, vid),
             tpid: filtering.map_or(0, |vlans| vlans.tpid),
             tagged: filtering.is_some_and(|vlans| vlans.member(bridge.place(to)).is_tagged(vid)),
@@ -439,7 +439,7 @@ impl Sides<'_> {
                 if mac == own_mac {
                     return None; // a loop
                 }
-                r.link.hosts[self.at.0].prefetch(*source);
+                r.link.hosts[self.at.index()].prefetch(*source);
                 last = mac;
             }
         }
@@ -450,7 +450,7 @@ impl Sides<'_> {
     /// Notes a host; whether that was news.
     #[inline(always)]
     fn learn(&self, r: &mut Router, host: u64) -> bool {
-        let known = r.link.hosts[self.at.0].learn(host, self.port, self.now.as_millis_u32());
+        let known = r.link.hosts[self.at.index()].learn(host, self.port, self.now.as_millis_u32());
         known != Learnt::Known
     }
 
@@ -511,7 +511,7 @@ impl Sides<'_> {
             }
             read.came[at] = came;
             ready |= 1 << at;
-            r.link.hosts[self.at.0].prefetch(hosts[at].1);
+            r.link.hosts[self.at.index()].prefetch(hosts[at].1);
         }
         if stateless {
             r.v4.routes.fib().lookup_batch(&read.dst[..n], &mut read.leaves[..n]);
@@ -552,7 +552,7 @@ fn retag(r: &mut Router, out: &WayOut, class: Class, mut frame: Frame) -> Result
 /// The port behind which a host is known to be; `NONE` if it is not, or is the router itself.
 #[inline(always)]
 fn port_of<const VLANS: bool>(r: &Router, at: BridgeAt, mac: u64) -> InterfaceId {
-    match r.link.hosts[at.0].lookup_in::<VLANS>(mac) {
+    match r.link.hosts[at.index()].lookup_in::<VLANS>(mac) {
         Some(host) if !host.local => host.port,
         _ => InterfaceId::NONE,
     }

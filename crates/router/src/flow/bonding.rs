@@ -23,7 +23,7 @@ use wire::{MacAddr, Moment, lacp};
 /// A frame has come in by a slave.
 pub(super) fn bond_in(r: &mut Router, now: Moment, mut p: Packet, at: BondAt) {
     let program = r.program.clone();
-    let (bond, slave) = (&program.bonds[at.0], p.in_interface);
+    let (bond, slave) = (&program.bonds[at.index()], p.in_interface);
     let bytes = r.io.slab.bytes(&p.frame);
     if bond.mode == Mode::Lacp && bytes[12..14] == lacp::ETHERTYPE.to_be_bytes() {
         let Some(said) = Lacpdu::read(&bytes[14..]) else {
@@ -31,7 +31,7 @@ pub(super) fn bond_in(r: &mut Router, now: Moment, mut p: Packet, at: BondAt) {
         };
         let place = bond.slaves.iter().position(|&other| other == slave);
         let own = place.map(|place| end(bond, at, place, program.interface(bond.interface).mac));
-        let known = place.zip(r.link.bonds.get_mut(at.0));
+        let known = place.zip(r.link.bonds.get_mut(at.index()));
         if let (Some((place, known)), Some(own)) = (known, own) {
             known.slaves[place].lacp.heard(now, &said, &own);
         }
@@ -40,7 +40,7 @@ pub(super) fn bond_in(r: &mut Router, now: Moment, mut p: Packet, at: BondAt) {
     }
     if bond.watch.is_some()
         && let Some(place) = bond.slaves.iter().position(|&other| other == slave)
-        && let Some(known) = r.link.bonds.get_mut(at.0)
+        && let Some(known) = r.link.bonds.get_mut(at.index())
     {
         known.slaves[place].heard = Some(now);
         r.link.up_due = if bond.active.contains(&slave) { r.link.up_due } else { now };
@@ -112,12 +112,12 @@ fn send(r: &mut Router, now: Moment, slave: InterfaceId, says: ArpMessage, to: M
 /// A frame leaves by a bond.
 pub(super) fn bond_out(r: &mut Router, now: Moment, at: BondAt, mut frame: Frame, fast: bool) {
     let program = r.program.clone();
-    let bond = &program.bonds[at.0];
+    let bond = &program.bonds[at.index()];
     if !program.runs(bond.interface) {
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
     r.count_out(bond.interface, frame.len(), fast);
-    let turn = r.link.bonds.get_mut(at.0).map_or(0, |known| {
+    let turn = r.link.bonds.get_mut(at.index()).map_or(0, |known| {
         known.turn = known.turn.wrapping_add(1);
         known.turn
     });
@@ -156,7 +156,7 @@ fn end(bond: &Bond, at: BondAt, place: usize, system: MacAddr) -> End {
     End {
         system_priority: 65535,
         system,
-        key: at.0 as u16 + 1,
+        key: at.0 + 1,
         port_priority: 255,
         port: place as u16 + 1,
         state: state::ACTIVITY | if bond.fast { state::TIMEOUT } else { 0 },
@@ -173,8 +173,8 @@ pub(super) fn tick(
 ) -> Moment {
     let program = r.program.clone();
     for (at, bond) in program.bonds.iter().enumerate() {
-        let at = BondAt(at);
-        let Some(known) = r.link.bonds.get_mut(at.0) else { continue };
+        let at = BondAt(at as u16);
+        let Some(known) = r.link.bonds.get_mut(at.index()) else { continue };
         let system = program.interface(bond.interface).mac;
         let link = |slave| program.runs(slave);
         let own = |place| end(bond, at, place, system);
@@ -193,7 +193,7 @@ pub(super) fn tick(
         let told = r
             .link
             .bonds
-            .get_mut(at.0)
+            .get_mut(at.index())
             .map(|known| std::mem::replace(&mut known.told, bond.active.clone()));
         if bond.mode == Mode::Alb && told.is_some_and(|told| told != bond.active) {
             tell_all(r, now, bond);
@@ -205,7 +205,7 @@ pub(super) fn tick(
 /// Asks the targets of ARP monitoring. Returns when they are asked next, if that is before `due`.
 fn watch(r: &mut Router, now: Moment, at: BondAt, bond: &Bond, due: Moment) -> Moment {
     let Some((_, targets)) = &bond.watch else { return due };
-    let Some(known) = r.link.bonds.get_mut(at.0) else { return due };
+    let Some(known) = r.link.bonds.get_mut(at.index()) else { return due };
     let slaves = known.asks(now, bond);
     let next = known.asks_at().unwrap_or(due);
     let program = r.program.clone();

@@ -7,17 +7,16 @@
 //! ```
 
 use super::ppp;
-use crate::interface::ppp::calls::{Call, Carrier, Owner};
+use crate::interface::ppp::calls::{Call, Carrier, OfClient, Owner, Rest};
 use crate::interface::ppp::dial::{Dialler, Diallers, Dials, Listener};
-use crate::interface::ppp::machine::{Machine, Role};
+use crate::interface::ppp::machine::{Login, Machine, Role};
 use crate::program::Program;
 use crate::router::Router;
 use config::ItemId;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
 
-/// What the router is called.
-pub(super) const NAME: &str = "wirespeed";
 /// Before a client dials again.
 const REDIAL: Duration = Duration::from_secs(3);
 
@@ -26,7 +25,7 @@ pub(super) enum Whose<'a> {
     /// A client's.
     Client(&'a Dialler),
     /// A server's: of this service, and called so until somebody has logged in.
-    Server(&'a Listener, &'a str, String),
+    Server(&'a Listener, Arc<str>, String),
 }
 
 /// A carrier has a session: PPP begins there. `own` tells this end from others; `more` is what the carrier
@@ -45,18 +44,17 @@ pub(super) fn begin(
     });
     let (role, mru, keepalive) = match &whose {
         Whose::Client(dialler) => {
-            let role = Role::Client {
+            let login = Login {
                 user: dialler.user.clone(),
                 password: dialler.password.clone(),
                 allow: dialler.allow,
                 wants_dns: dialler.uses_dns,
                 encryption: profile.terms.encryption,
             };
-            (role, dialler.mru, dialler.keepalive)
+            (Role::Client(Box::new(login)), dialler.mru, dialler.keepalive)
         }
         Whose::Server(server, ..) => {
-            let role = Role::Server { name: NAME.to_string(), asks: server.asks };
-            (role, server.mru, server.keepalive)
+            (Role::Server { asks: server.asks }, server.mru, server.keepalive)
         }
     };
     // Two routers whose dice fall alike must have different magic numbers.
@@ -67,14 +65,22 @@ pub(super) fn begin(
     let machine = Machine::new(now, role, (mru, ipv6), keepalive, dice, &mut out);
     let mut call = match whose {
         Whose::Client(dialler) => Call {
-            name: dialler.name.clone(),
-            profile: Some(profile),
-            route: dialler.route,
-            uses_dns: dialler.uses_dns,
+            name: (&*dialler.name).into(),
+            rest: Some(Box::new(Rest {
+                client: Some(OfClient {
+                    profile,
+                    route: dialler.route,
+                    uses_dns: dialler.uses_dns,
+                    ac_name: String::new(),
+                    service: String::new(),
+                }),
+                ..Rest::default()
+            })),
             ..Call::new(Owner::Client(dialler.item), carrier, machine, now)
         },
         Whose::Server(_, service, name) => {
-            Call { name, ..Call::new(Owner::Server(service.to_string()), carrier, machine, now) }
+            let name = name.into();
+            Call { name, ..Call::new(Owner::Server(service), carrier, machine, now) }
         }
     };
     more(&mut call);

@@ -8,7 +8,7 @@
 //! link_out ─► session_out ─► [packet_out] ─► LOCAL OUT        ticks ─► [tick]
 //! ```
 
-use super::call::{self, Line, NAME, Whose};
+use super::call::{self, Line, Whose};
 use super::ppp;
 use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, outer, send_outer, with_room};
 use crate::discard::Discard;
@@ -18,6 +18,7 @@ use crate::interface::l2tp::state::{
 };
 use crate::interface::ppp::calls::{Call, Carrier, Owner, Wire};
 use crate::interface::ppp::dial::Dialler;
+use crate::interface::ppp::machine::NAME;
 use crate::interface::pppoe::Session;
 use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::own_address;
@@ -488,7 +489,7 @@ fn begin(r: &mut Router, now: Moment, tunnel: &Tunnel, id: u16, peer_id: u16) {
                     _ => false,
                 });
             }
-            Whose::Server(server, "", format!("<l2tp-{}-{id}>", tunnel.id))
+            Whose::Server(server, "".into(), format!("<l2tp-{}-{id}>", tunnel.id))
         }
         _ => return,
     };

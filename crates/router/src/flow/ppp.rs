@@ -193,7 +193,9 @@ pub(super) fn decided(
         call.grant = Some(Arc::new(grant));
         admitted
     });
-    call.machine.admit(now, user, admitted.ok(), &mut out);
+    let known = call.grant.as_ref().map(|grant| &grant.user).filter(|known| ***known == *user);
+    let user = known.cloned().unwrap_or_else(|| user.into());
+    call.machine.admit(now, &user, admitted.ok(), &mut out);
     say(r, now, place, out);
     r.link.calls.wait(place, Some(now));
     moved_on(r, now, place, before);
@@ -202,13 +204,14 @@ pub(super) fn decided(
 /// Takes the addresses of an offer.
 fn grant(r: &mut Router, user: &str, offer: Offer) -> Result<Grant, Refusal> {
     let program = r.program.clone();
+    let user: Arc<str> = user.into();
+    let holder = User::Ppp(user.clone());
     let mut take = |whence: &Whence| match whence {
         Whence::Nowhere => Some((0, false)),
         Whence::Address(address) => Some((*address, false)),
         Whence::Pool(name) => {
             let used = &mut r.services.used;
-            let user = User::of("PPP", user);
-            let address = used.take(&program.pools, name, &user, |at| !program.is_local(at));
+            let address = used.take(&program.pools, name, &holder, |at| !program.is_local(at));
             address.map(|address| (address, true))
         }
     };
@@ -221,13 +224,7 @@ fn grant(r: &mut Router, user: &str, offer: Offer) -> Result<Grant, Refusal> {
         }
         return Err(Refusal::NoAddress);
     }
-    Ok(Grant {
-        user: user.to_string(),
-        local,
-        remote,
-        of_pool: [local_pooled, remote_pooled],
-        terms: offer.terms,
-    })
+    Ok(Grant { user, local, remote, of_pool: [local_pooled, remote_pooled], terms: offer.terms })
 }
 
 /// Gives back what a grant has taken.
@@ -283,14 +280,14 @@ fn moved_on(r: &mut Router, now: Moment, place: usize, before: Phase) {
 }
 
 fn name(r: &Router, place: usize) -> String {
-    r.link.calls.get(place).map_or(String::new(), |call| call.name.clone())
+    r.link.calls.get(place).map_or(String::new(), |call| call.name.to_string())
 }
 
 /// A call is a session now.
 fn opened(r: &mut Router, now: Moment, place: usize, topics: &str, caller: &str) {
     r.link.calls.has_opened(place);
     let Some(call) = r.link.calls.get_mut(place) else { return };
-    (call.since, call.passed) = (now, (0, now));
+    call.begins(now);
     if let Some((keys, send, receive)) = call.machine.take_keys() {
         let (sender, receiver) =
             (Sender::new(keys.send, send), Receiver::new(keys.receive, receive));
@@ -317,7 +314,7 @@ fn opened(r: &mut Router, now: Moment, place: usize, topics: &str, caller: &str)
             other.number != number
                 && !other.is_client()
                 && other.is_open()
-                && other.machine.user() == user
+                && **other.machine.user() == *user
         });
     }
 }
@@ -381,7 +378,7 @@ fn traffic(r: &Router, place: usize) -> [(u64, u64); 2] {
     let Some(call) = r.link.calls.get(place) else { return Default::default() };
     let mine = |id| {
         let interface = r.program.interfaces.get(usize::from(id))?;
-        (interface.name == call.name).then_some(id)
+        (*interface.name == *call.name).then_some(id)
     };
     let id = r.program.books.interfaces.find(call.item(place)).and_then(|id| mine(id.0));
     let counts = id.and_then(|id| r.stats.interface_counts.get(usize::from(id)));
@@ -411,7 +408,7 @@ pub(super) fn end_others(r: &mut Router, now: Moment, is: impl Fn(&Call) -> bool
 /// Ends the sessions of which this is so: somebody wants them to end.
 pub(crate) fn end_sessions(r: &mut Router, now: Moment, is: impl Fn(&Session) -> bool) {
     let sessions = r.link.calls.sessions();
-    for session in sessions.iter().filter(|session| is(session)) {
+    for session in sessions.iter().filter(|session| is(session.as_ref())) {
         close(r, now, session.place as usize, End::Closed);
     }
     r.tools.sent = true;
@@ -487,14 +484,14 @@ fn limits(r: &mut Router, now: Moment, place: usize) -> Result<Option<Moment>, E
     let terms = &grant.terms;
     let mut next = terms.session_timeout.map(|timeout| call.since + timeout);
     let interim = terms.interim.or(r.program.aaa.interim).filter(|_| r.program.aaa.tells());
-    let told = call.told;
+    let told = call.rest.as_ref().map_or(Moment::ZERO, |rest| rest.seen.told);
     if let Some(interim) = interim {
         let due = told.max(call.since) + interim.max(SAMPLE);
         if now >= due {
             let counts = traffic(r, place);
             radius::tell(r, now, place, Status::Interim, counts, None);
             if let Some(call) = r.link.calls.get_mut(place) {
-                call.told = now;
+                call.seen().told = now;
             }
         }
         let due = if now >= due { now + interim.max(SAMPLE) } else { due };
@@ -514,9 +511,10 @@ fn limits(r: &mut Router, now: Moment, place: usize) -> Result<Option<Moment>, E
     }
     if let (Some(timeout), Some(call)) = (terms.idle_timeout, r.link.calls.get_mut(place)) {
         let passed = rx.0 + tx.0;
-        if passed != call.passed.0 {
-            call.passed = (passed, now);
-        } else if now >= call.passed.1 + timeout {
+        let before = &mut call.seen().passed;
+        if passed != before.0 {
+            *before = (passed, now);
+        } else if now >= before.1 + timeout {
             return Err(End::IdleTimeout);
         }
     }

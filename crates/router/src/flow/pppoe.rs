@@ -8,14 +8,14 @@
 //! ticks     ─► [tick]: who dials
 //! ```
 
-use super::call::{self, NAME, Whose};
+use super::call::{self, Whose};
 use super::ppp;
 use super::{l2tp, link_in, link_out, pptp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, IngressId};
-use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, Wire};
-use crate::interface::ppp::machine::{End, Phase};
+use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, Rest, Wire};
+use crate::interface::ppp::machine::{End, NAME, Phase};
 use crate::interface::ppp::mppe::{Mppe, Unread};
 use crate::interface::pppoe::state::Dial;
 use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
@@ -158,7 +158,7 @@ pub(super) fn packet_in(
     let len = p.frame.len() as u64 - 14;
     r.stats.interface_counts[interface.index()].rx.add(len);
     match r.program.session(interface) {
-        Some(session) if session.on.is_some() => {
+        Some(session) if session.on().is_some() => {
             // What is decrypted is no header that recipes could know.
             p.arrival = p.arrival.filter(|_| session.has_header());
             link_in(r, now, p, interface)
@@ -245,22 +245,22 @@ pub(super) fn session_out(
         bytes[..2].copy_from_slice(&ENCRYPTED.to_be_bytes());
         bytes[2..4].copy_from_slice(&head);
     }
-    match session.carrier {
+    let (on, id, peer) = match session.carrier {
         Carrier::L2tp { .. } => return l2tp::packet_out(r, now, session, frame, fast),
         Carrier::Pptp { id, .. } => return pptp::packet_out(r, now, id, frame, fast),
-        Carrier::Pppoe { .. } => {}
-    }
+        Carrier::Pppoe { on, id, peer } => (on, id, peer),
+    };
     let len = frame.len() as u16;
     if !r.io.slab.push(&mut frame, 14 + pppoe::HEADER_LEN) {
         return r.discard_frame(frame, Discard::NoFrame);
     }
-    let own = program.interface(session.on).mac;
+    let own = program.interface(on).mac;
     let bytes = r.io.slab.bytes_mut(&mut frame);
-    bytes[..6].copy_from_slice(&session.peer.0);
+    bytes[..6].copy_from_slice(&peer.0);
     bytes[6..12].copy_from_slice(&own.0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_SESSION.to_be_bytes());
-    bytes[14..20].copy_from_slice(&header(session.id, len));
-    link_out(r, now, session.on, frame, fast)
+    bytes[14..20].copy_from_slice(&header(id, len));
+    link_out(r, now, on, frame, fast)
 }
 
 /// `change-tcp-mss`: RouterOS makes a rule of it in mangle's chain forward for each direction. No segment
@@ -303,7 +303,7 @@ pub(super) fn server_of<'a>(
     service: &str,
 ) -> Option<&'a Concentrator> {
     let mut all = r.program.pppoe.concentrators.iter();
-    all.find(|server| server.on == on && server.service == service)
+    all.find(|server| server.on == on && *server.service == *service)
 }
 
 /// Whether whoever a call belongs to is still there, and as it was.
@@ -464,7 +464,7 @@ fn take_up(
     // The same request once more: its answer was lost.
     let of_host = r.link.calls.of_host(on, src);
     let again = of_host.iter().filter_map(|&place| r.link.calls.get(place)).find(|call| {
-        is_mine(call) && call.host_uniq == uniq && call.machine.phase() == Phase::Establish
+        is_mine(call) && *call.host_uniq() == uniq && call.machine.phase() == Phase::Establish
     });
     if let Some(Carrier::Pppoe { id, .. }) = again.map(|call| call.carrier) {
         let pads = Discovery::write(Code::Pads, id, &tags);
@@ -491,9 +491,10 @@ fn take_up(
     send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);
     say_log(r, now, "pppoe,info", &format!("PPPoE connection established from {src}"));
     let carrier = Carrier::Pppoe { on, id, peer: src };
-    let whose = Whose::Server(&server.ppp, &server.service, format!("<pppoe-{id}>"));
+    let whose = Whose::Server(&server.ppp, server.service.clone(), format!("<pppoe-{id}>"));
     call::begin(r, now, own_number(r, on), carrier, whose, |call| {
-        (call.host_uniq, call.service) = (uniq, server.service.clone());
+        let host_uniq = uniq;
+        call.rest = Some(Box::new(Rest { host_uniq, ..Rest::default() }));
     });
     Ok(())
 }
@@ -584,7 +585,9 @@ fn given(
     let carrier = Carrier::Pppoe { on, id: said.session, peer: src };
     let service = String::from_utf8_lossy(service).into_owned();
     call::begin(r, now, own_number(r, on), carrier, Whose::Client(&dialer.ppp), |call| {
-        (call.ac_name, call.service) = (ac_name, service);
+        if let Some(client) = call.rest.as_mut().and_then(|rest| rest.client.as_mut()) {
+            (client.ac_name, client.service) = (ac_name, service);
+        }
     });
     Ok(())
 }

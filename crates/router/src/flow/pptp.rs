@@ -362,7 +362,7 @@ fn begin(r: &mut Router, now: Moment, ends: Ends, id: u16) {
         (Some(dialler), _) => Whose::Client(dialler),
         // L2TP's server stands on no interface either.
         (None, Some(server)) if client.is_none() => {
-            Whose::Server(server, "pptp", format!("<pptp-{id}>"))
+            Whose::Server(server, "pptp".into(), format!("<pptp-{id}>"))
         }
         _ => return,
     };

@@ -24,6 +24,7 @@ use crate::packet::Packet as Frame_;
 use crate::router::Router;
 use crate::story::Event;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
 use wire::layers::protocol;
@@ -145,7 +146,7 @@ fn described(r: &Router, call: &Call, user: &str) -> Vec<(u8, Vec<u8>)> {
         (is::NAS_PORT_TYPE, number(if is_pppoe { 15 } else { 5 })),
         (is::USER_NAME, user.as_bytes().to_vec()),
         (is::CALLING_STATION_ID, call.carrier.caller().into_bytes()),
-        (is::CALLED_STATION_ID, called.unwrap_or_else(|| call.service.clone()).into_bytes()),
+        (is::CALLED_STATION_ID, called.unwrap_or_else(|| call.service().to_string()).into_bytes()),
         (is::NAS_PORT_ID, call.name.as_bytes().to_vec()),
         (is::ACCT_SESSION_ID, session.into_bytes()),
         (is::NAS_IDENTIFIER, b"wirespeed".to_vec()),
@@ -326,7 +327,7 @@ fn answered(r: &mut Router, now: Moment, ends: (End, End), said: &Packet) -> Opt
 
 /// What somebody gets of whom a server says so.
 fn accepted(r: &mut Router, now: Moment, said: &Packet, mut offer: Offer, user: &str) -> Offer {
-    let terms = &mut offer.terms;
+    let terms = Arc::make_mut(&mut offer.terms);
     terms.by_radius = true;
     match said.number(is::FRAMED_IP_ADDRESS) {
         // The router is to choose, or he may.
@@ -413,7 +414,7 @@ fn disconnect(r: &mut Router, now: Moment, ends: (End, End), said: &Packet) -> O
         named
             && call.is_open()
             && !call.is_client()
-            && user.as_ref().is_none_or(|user| call.machine.user() == user)
+            && user.as_ref().is_none_or(|user| **call.machine.user() == **user)
             && session.as_ref().is_none_or(|session| *session == own)
             && address.is_none_or(|address| call.machine.addresses().1 == address)
     };

@@ -90,7 +90,7 @@ fn spanning_trees(r: &mut Router, now: Moment) -> bool {
         return false;
     }
     for (at, port, bpdu) in std::mem::take(&mut r.link.bpdus) {
-        if let Some(tree) = &mut r.link.trees[at.0] {
+        if let Some(tree) = &mut r.link.trees[at.index()] {
             tree.receive(port, bpdu);
         }
     }

@@ -344,7 +344,7 @@ pub(super) fn inside(r: &mut Router, now: Moment, at: TunnelAt, frame: Frame, is
     let (layers, malformed) = match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => (layers, None),
         Err(layers::Malformed::Ethernet) => {
-            r.stats.troubles[interface.index()].rx_error += 1;
+            r.stats.troubles.entry(interface).or_default().rx_error += 1;
             return r.discard_frame(frame, Discard::MalformedEthernet);
         }
         Err(malformed) => (Layers::default(), Some(malformed)),

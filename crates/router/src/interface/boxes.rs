@@ -33,9 +33,7 @@ impl Router {
     /// The VLAN interface on `interface` that takes this packet.
     pub(crate) fn vlan_of(&self, p: &Packet, interface: InterfaceId) -> Option<InterfaceId> {
         let lower = self.program.interface(interface);
-        if lower.vlans.is_empty() {
-            return None;
-        }
+        let vlans = lower.vlans()?;
         let tag = match (p.class, lower.kind) {
             // Its tag came off when the bridge found out whose it is.
             (Some(class), crate::program::Kind::Bridge(at)) => {
@@ -43,7 +41,7 @@ impl Router {
             }
             _ => Tag::of(self.io.slab.bytes(&p.frame))?,
         };
-        lower.vlans.find(tag)
+        vlans.find(tag)
     }
 
     /// Takes a packet's outermost tag off.

@@ -10,7 +10,7 @@ use super::l2tp::menu::CLIENT as L2TP_CLIENT;
 use super::list;
 use super::menu::ETHERNET;
 use super::ppp::aaa::Aaa;
-use super::ppp::calls::Carrier;
+use super::ppp::calls::{Carrier, ITEMS};
 use super::pppoe::menu::CLIENT;
 use super::pppoe::{Pppoe, Session, SessionAt, Sessions};
 use super::pptp::Pptp;
@@ -32,7 +32,12 @@ use wire::MacAddr;
 /// The numbers that items of the configuration have as interfaces: kept for the router's life.
 /// Cloning shares them until one side changes them.
 #[derive(Clone, Debug, Default)]
-pub struct InterfaceIds(Arc<HashMap<ItemId, InterfaceId>>);
+pub struct InterfaceIds {
+    items: Arc<HashMap<ItemId, InterfaceId>>,
+    /// Those of servers' sessions, by place.
+    sessions: Arc<Vec<InterfaceId>>,
+    count: u16,
+}
 
 impl InterfaceIds {
     /// The number of an item; a fresh one when it is asked for the first time.
@@ -40,25 +45,41 @@ impl InterfaceIds {
         if let Some(id) = self.find(item) {
             return id;
         }
-        let next = InterfaceId(self.0.len() as u16 + 1);
-        Arc::make_mut(&mut self.0).insert(item, next);
+        self.count += 1;
+        let next = InterfaceId(self.count);
+        match place(item) {
+            Some(place) => {
+                let sessions = Arc::make_mut(&mut self.sessions);
+                sessions.resize(sessions.len().max(place + 1), InterfaceId::NONE);
+                sessions[place] = next;
+            }
+            None => _ = Arc::make_mut(&mut self.items).insert(item, next),
+        }
         next
     }
 
     /// The number of an item that has one.
     pub fn find(&self, item: ItemId) -> Option<InterfaceId> {
-        self.0.get(&item).copied()
+        match place(item) {
+            Some(place) => self.sessions.get(place).copied().filter(|id| id.is_some()),
+            None => self.items.get(&item).copied(),
+        }
     }
 
     /// How many numbers are in use, the one of no interface included.
     pub fn len(&self) -> usize {
-        self.0.len() + 1
+        usize::from(self.count) + 1
     }
 
     /// Never: there is always the number of no interface.
     pub fn is_empty(&self) -> bool {
         false
     }
+}
+
+/// The place of a server's session, if an item is one's.
+fn place(item: ItemId) -> Option<usize> {
+    item.0.checked_sub(ITEMS).map(|place| place as usize)
 }
 
 /// What the menus of interfaces mean.
@@ -92,7 +113,7 @@ impl Interfaces {
         tree: &Tree,
         ports: &[PortInfo],
         links: &[Link],
-        (up, open): (&BTreeSet<InterfaceId>, &[Session]),
+        (up, open): (&BTreeSet<InterfaceId>, &Arc<[Arc<Session>]>),
         ids: &mut InterfaceIds,
     ) -> Interfaces {
         let mut interfaces = Vec::new();
@@ -113,7 +134,7 @@ impl Interfaces {
             let most = links[at].mtu.map_or(held, |mtu| mtu.min(held));
             interfaces.push(Interface {
                 id,
-                name: item.name().to_owned(),
+                name: item.name().into(),
                 kind: Kind::Ethernet { port: at },
                 mac,
                 mtu: mtu.min(most),
@@ -128,35 +149,33 @@ impl Interfaces {
         }
         let mut names = Names::default();
         for interface in &interfaces {
-            names.insert(interface.name.clone(), interface.id, InterfaceKind::Ethernet);
+            names.insert(&interface.name, interface.id, InterfaceKind::Ethernet);
         }
         for item in tree.read(&VLAN) {
-            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Vlan);
+            names.insert(item.name(), ids.of(item.id()), InterfaceKind::Vlan);
         }
         for (menu, _) in tunnel::menu::MENUS {
             for item in tree.read(menu) {
-                names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Tunnel);
+                names.insert(item.name(), ids.of(item.id()), InterfaceKind::Tunnel);
             }
         }
         for item in tree.read(&ABSENT) {
-            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Absent);
+            names.insert(item.name(), ids.of(item.id()), InterfaceKind::Absent);
         }
         for item in tree.read(&BONDING) {
-            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Bond);
+            names.insert(item.name(), ids.of(item.id()), InterfaceKind::Bond);
         }
         for item in tree.read(&VRRP) {
-            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Vrrp);
+            names.insert(item.name(), ids.of(item.id()), InterfaceKind::Vrrp);
         }
         for item in tree.read(&BRIDGE).filter(|item| !item.bool("disabled")) {
             let id = ids.of(item.id());
-            names.insert(item.name().to_owned(), id, InterfaceKind::Bridge);
+            names.insert(item.name(), id, InterfaceKind::Bridge);
         }
         for item in dialling(tree) {
-            names.insert(item.name().to_owned(), ids.of(item.id()), InterfaceKind::Ppp);
+            names.insert(item.name(), ids.of(item.id()), InterfaceKind::Ppp);
         }
-        for session in open.iter().filter(|session| session.is_servers()) {
-            names.insert(session.name.clone(), ids.of(session.item), InterfaceKind::Ppp);
-        }
+        names.insert_sessions(open, ids);
         list::compile(tree, open, &mut names);
         let mut by_id = vec![Interface::none(); ids.len()];
         for interface in interfaces {
@@ -285,9 +304,9 @@ fn stack(
             bridge.ports().iter().all(|port| matches!(kind(port), Kind::Ethernet { .. }));
     }
     for (at, bridge) in bridges.iter().enumerate() {
-        by_id[bridge.interface.index()].kind = Kind::Bridge(BridgeAt(at));
+        by_id[bridge.interface.index()].kind = Kind::Bridge(BridgeAt(at as u16));
         for port in bridge.ports() {
-            by_id[port.interface.index()].bridge = Some(BridgeAt(at));
+            by_id[port.interface.index()].bridge = Some(BridgeAt(at as u16));
         }
     }
     (bridges, vrrps)
@@ -304,7 +323,7 @@ fn put_bonds(
     for item in tree.read(&BONDING) {
         let Some(id) = names.find(item.name()) else { continue };
         let bond = Bond::read(&item, id, names, up);
-        let at = BondAt(bonds.len());
+        let at = BondAt(bonds.len() as u16);
         let slaves = || bond.slaves.iter().map(|slave| &by_id[slave.index()]);
         let is_port = |slave: &Interface| matches!(slave.kind, Kind::Ethernet { .. });
         let (enabled, mtu) = (!item.bool("disabled"), item.number("mtu") as u16);
@@ -312,7 +331,7 @@ fn put_bonds(
         let least = slaves().map(|slave| slave.mtu).min().unwrap_or(mtu);
         let interface = Interface {
             id,
-            name: item.name().to_owned(),
+            name: item.name().into(),
             kind: Kind::Bond(at),
             mac: Bond::forced_mac(&item).unwrap_or(first),
             mtu: mtu.min(least),
@@ -342,10 +361,9 @@ fn put_arp(tree: &Tree, names: &Names, by_id: &mut [Interface]) {
         let Some(id) = names.find(item.name()) else { continue };
         let interface = &mut by_id[id.index()];
         interface.arp = arp::Mode::read(&item);
-        interface.arp_timeout = match *item.value("arp-timeout") {
-            Value::Time(time) => Some(time),
-            _ => None,
-        };
+        if let Value::Time(time) = *item.value("arp-timeout") {
+            interface.rest().arp_timeout = Some(time);
+        }
     }
 }
 
@@ -355,7 +373,7 @@ fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Inter
         let Some(id) = names.find(item.name()) else { continue };
         by_id[id.index()] = Interface {
             id,
-            name: item.name().to_owned(),
+            name: item.name().into(),
             kind: Kind::Absent,
             mac: own_mac(ports, item.name()),
             mtu: 1500,
@@ -376,12 +394,12 @@ fn dialling(tree: &Tree) -> impl Iterator<Item = Read<'_>> {
 /// stands on them.
 fn put_sessions(
     tree: &Tree,
-    open: &[Session],
+    open: &[Arc<Session>],
     ids: &mut InterfaceIds,
     (pppoe, l2tp, pptp): (&Pppoe, &L2tp, &Pptp),
     by_id: &mut [Interface],
 ) -> Sessions {
-    let mut sessions = Sessions::default();
+    let mut sessions = Sessions::with_room(open.len());
     let diallers = || {
         let of_pppoe = pppoe.dialers.iter().map(|dialer| &dialer.ppp);
         of_pppoe.chain(&l2tp.clients.list).chain(&pptp.clients.list)
@@ -392,7 +410,7 @@ fn put_sessions(
         let mtu = dialler.map_or(0, |dialler| dialler.mru);
         by_id[id.index()] = Interface {
             id,
-            name: item.name().to_owned(),
+            name: item.name().into(),
             kind: Kind::Session(SessionAt::NONE),
             mtu,
             configured_mtu: mtu,
@@ -404,11 +422,11 @@ fn put_sessions(
     let all_fast = !by_id.iter().any(|port| port.id.is_some() && is_slow(port));
     for session in open {
         let id = ids.of(session.item);
-        let (Some(lower), Some(own)) = (by_id.get(session.on.index()), by_id.get(id.index()))
+        let (Some(lower), Some(own)) = (by_id.get(session.on().index()), by_id.get(id.index()))
         else {
             continue;
         };
-        let stands = lower.running || session.on == InterfaceId::NONE;
+        let stands = lower.running || session.on() == InterfaceId::NONE;
         if !stands || (!session.is_servers() && !own.enabled) {
             continue;
         }
@@ -464,7 +482,7 @@ fn put_tunnels(
             };
             by_id[id.index()] = Interface {
                 id,
-                name: item.name().to_owned(),
+                name: item.name().into(),
                 kind: Kind::Tunnel { at: at.unwrap_or(tunnel::TunnelAt(u16::MAX)), carries },
                 mac,
                 mtu,
@@ -499,11 +517,11 @@ fn put_vlan(by_id: &mut [Interface], id: InterfaceId, on: InterfaceId, item: &Re
     let tag = vlan::tag(item.number("vlan-id"), item.bool("use-service-tag"));
     let (mtu, enabled) = (item.number("mtu") as u16, !item.bool("disabled"));
     if enabled {
-        by_id[on.index()].vlans.add(tag, id);
+        by_id[on.index()].rest().vlans.add(tag, id);
     }
     by_id[id.index()] = Interface {
         id,
-        name: item.name().to_owned(),
+        name: item.name().into(),
         kind: Kind::Vlan { on, tag },
         mac: lower.mac,
         // The tag is not part of the MTU of the interface below, as with a switch's l2mtu.
@@ -530,11 +548,11 @@ fn put_vrrp(
     let mac = wire::vrrp::mac(vrrp.vrid);
     let running = enabled && lower.running && up.contains(&id);
     if running {
-        by_id[on.index()].aliases.push((mac, id));
+        by_id[on.index()].rest().aliases.push((mac, id));
     }
     by_id[id.index()] = Interface {
         id,
-        name: item.name().to_owned(),
+        name: item.name().into(),
         kind: Kind::Vrrp { on },
         mac,
         mtu: mtu.min(lower.mtu),
@@ -556,9 +574,9 @@ fn put_bridge(by_id: &mut [Interface], bridge: &Bridge, name: String) {
     let mtu = bridge.mtu.or(least).unwrap_or(1500);
     by_id[bridge.interface.index()] = Interface {
         id: bridge.interface,
-        name,
+        name: name.into(),
         // Its place is known when all are there.
-        kind: Kind::Bridge(BridgeAt(usize::MAX)),
+        kind: Kind::Bridge(BridgeAt(u16::MAX)),
         mac: bridge.mac,
         mtu,
         configured_mtu: mtu,

@@ -7,7 +7,7 @@ use super::tunnel::Carries;
 use super::{InterfaceId, Interfaces};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility};
-use crate::parts::{InterfaceCounts, Trouble};
+use crate::parts::InterfaceCounts;
 use crate::program::{Interface, Kind};
 use crate::router::Router;
 use crate::status::{RouterStatus, log, number};
@@ -54,7 +54,7 @@ fn reset(r: &mut Router, call: &Call, tree: &Tree, _: Moment) -> Result<Started<
     let ids = &r.program.books.interfaces;
     for id in facility::items(call, tree)?.into_iter().filter_map(|item| ids.find(item)) {
         r.stats.interface_counts[id.index()] = InterfaceCounts::default();
-        r.stats.troubles[id.index()] = Trouble::default();
+        r.stats.troubles.remove(&id);
     }
     DONE
 }
@@ -156,7 +156,7 @@ impl RouterStatus<'_> {
             Kind::Vrrp { on } => self.l2mtu(program.interface(on)),
             Kind::Session(_) => None,
             Kind::Bond(at) => {
-                let slaves = program.bonds.get(at.0)?.slaves.iter();
+                let slaves = program.bonds.get(at.index())?.slaves.iter();
                 slaves.filter_map(|&slave| self.l2mtu(program.interface(slave))).min()
             }
         }
@@ -192,6 +192,6 @@ impl RouterStatus<'_> {
 
     /// An interface's name, as a value.
     pub(crate) fn name(&self, interface: InterfaceId) -> Value {
-        Value::Text(self.router.program.interface(interface).name.clone())
+        Value::Text(self.router.program.interface(interface).name.to_string())
     }
 }

@@ -15,6 +15,7 @@ use super::{InterfaceId, Names};
 use crate::facility::Facility;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The lists that are always there.
 pub(crate) const BUILT_IN: &[&str] = &["all", "dynamic", "none", "static"];
@@ -62,17 +63,13 @@ pub static MEMBER: Menu = Menu {
 };
 
 /// Enters all lists into the names of interfaces.
-pub(super) fn compile(tree: &Tree, sessions: &[Session], names: &mut Names) {
+pub(super) fn compile(tree: &Tree, sessions: &[Arc<Session>], names: &mut Names) {
     let all: BTreeSet<InterfaceId> = names.all().collect();
-    let dynamic: BTreeSet<InterfaceId> = sessions
-        .iter()
-        .filter(|session| session.is_servers())
-        .filter_map(|session| names.find(&session.name))
-        .collect();
+    let dynamic: BTreeSet<InterfaceId> = names.dynamic().collect();
     let mut of_sessions: Vec<(&str, InterfaceId)> = Vec::new();
     for session in sessions {
         let list = session.grant.as_ref().and_then(|grant| grant.terms.interface_list.as_deref());
-        of_sessions.extend(list.zip(names.find(&session.name)));
+        of_sessions.extend(list.and_then(|list| Some((list, names.find(&session.name)?))));
     }
     let sets = Sets { all, dynamic, of_sessions };
     let found: Vec<(String, Vec<InterfaceId>)> = tree

@@ -62,7 +62,9 @@ pub use compile::InterfaceIds;
 pub(crate) use compile::Interfaces;
 pub use link::Link;
 
+use pppoe::Session;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A number of an interface by its name (FNV-1a): an export leads to the same, though its interfaces may
 /// be numbered otherwise.
@@ -115,24 +117,47 @@ pub enum InterfaceKind {
 /// The interfaces by name, for compiling what refers to them.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    by_name: HashMap<String, (InterfaceId, InterfaceKind)>,
+    by_name: HashMap<Arc<str>, (InterfaceId, InterfaceKind)>,
+    /// Sessions of servers, by name.
+    sessions: Vec<(u32, InterfaceId)>,
+    /// Where their names are.
+    opened: Arc<[Arc<Session>]>,
     lists: HashMap<String, Vec<InterfaceId>>,
 }
 
 impl Names {
     /// Names an interface.
-    pub fn insert(&mut self, name: String, id: InterfaceId, kind: InterfaceKind) {
-        self.by_name.insert(name, (id, kind));
+    pub fn insert(&mut self, name: &str, id: InterfaceId, kind: InterfaceKind) {
+        self.by_name.insert(name.into(), (id, kind));
+    }
+
+    /// Names the interfaces that sessions of servers have made.
+    fn insert_sessions(&mut self, opened: &Arc<[Arc<Session>]>, ids: &mut InterfaceIds) {
+        let all = opened.iter().enumerate().filter(|(_, session)| session.is_servers());
+        self.sessions = all.map(|(at, session)| (at as u32, ids.of(session.item))).collect();
+        self.sessions.shrink_to_fit();
+        self.sessions.sort_by_key(|(at, _)| &opened[*at as usize].name);
+        self.opened = opened.clone();
+    }
+
+    /// Those of sessions of servers.
+    fn dynamic(&self) -> impl Iterator<Item = InterfaceId> {
+        self.sessions.iter().map(|(_, id)| *id)
     }
 
     /// The interface of this name.
     pub fn find(&self, name: &str) -> Option<InterfaceId> {
-        self.by_name.get(name).map(|&(id, _)| id)
+        let typed = self.by_name.get(name).map(|&(id, _)| id);
+        typed.or_else(|| {
+            let name_of = |(at, _): &(u32, InterfaceId)| &*self.opened[*at as usize].name;
+            let at = self.sessions.binary_search_by_key(&name, name_of).ok()?;
+            Some(self.sessions[at].1)
+        })
     }
 
     /// All interfaces.
     pub fn all(&self) -> impl Iterator<Item = InterfaceId> {
-        self.by_name.values().map(|&(id, _)| id)
+        self.by_name.values().map(|&(id, _)| id).chain(self.dynamic())
     }
 
     /// Enters a list of interfaces, in their order.
@@ -147,6 +172,7 @@ impl Names {
 
     /// All interfaces of a kind: `all-ethernet` and the like.
     pub fn of_kind(&self, kind: InterfaceKind) -> impl Iterator<Item = InterfaceId> {
-        self.by_name.values().filter(move |&&(_, k)| k == kind).map(|&(id, _)| id)
+        let typed = self.by_name.values().filter(move |&&(_, k)| k == kind).map(|&(id, _)| id);
+        typed.chain(self.dynamic().filter(move |_| kind == InterfaceKind::Ppp))
     }
 }

@@ -86,7 +86,7 @@ fn look(r: &Router, port: usize) -> Option<Record> {
         (r.program.links.get(port)?, r.program.interface(r.program.ports[port]));
     let status = if interface.running { "link-ok" } else { "no-link" };
     let record = Record::default()
-        .with("name", Value::Text(interface.name.clone()))
+        .with("name", Value::Text(interface.name.to_string()))
         .with("status", Value::Text(status.to_string()));
     Some(match link.speed_mbps.filter(|_| interface.running) {
         Some(mbps) => record

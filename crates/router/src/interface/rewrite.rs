@@ -16,6 +16,7 @@
 use super::InterfaceId;
 use super::bridge::Decision;
 use super::bridge::hosts::Hosts;
+use super::ppp::calls::Carrier;
 use crate::ip::family::Family;
 use crate::program::{Kind, Program};
 use std::collections::HashMap;
@@ -219,8 +220,9 @@ impl Way {
                 Kind::Absent => return None,
                 Kind::Session(at) => {
                     let session = &program.sessions.get(at)?.session;
-                    way.macs = (session.peer, program.interface(session.on).mac);
-                    (way.session, way.port) = (Some(session.id), session.on);
+                    let Carrier::Pppoe { on, id, peer } = session.carrier else { return None };
+                    way.macs = (peer, program.interface(on).mac);
+                    (way.session, way.port) = (Some(id), on);
                 }
                 Kind::Vrrp { on } => way.port = on,
                 Kind::Bond(at) => {
@@ -230,7 +232,7 @@ impl Way {
                     let network = way.session.map_or(network, |_| ETHERTYPE_SESSION);
                     let ether_type = way.tags.last().map_or(network, |tag| tag.tpid);
                     header[12..].copy_from_slice(&ether_type.to_be_bytes());
-                    let bond = program.bonds.get(at.0)?;
+                    let bond = program.bonds.get(at.index())?;
                     way.port = bond.slave_of(&header)?;
                     let is_ours = way.macs.1 == program.interface(bond.interface).mac;
                     if is_ours && bond.receiver().is_some_and(|receiver| receiver != way.port) {
@@ -242,7 +244,7 @@ impl Way {
                     way.port = on;
                 }
                 Kind::Bridge(at) => {
-                    let (bridge, hosts) = (program.bridge(at), hosts.get(at.0)?);
+                    let (bridge, hosts) = (program.bridge(at), hosts.get(at.index())?);
                     if way.bridge.is_some() || program.has_bridge_output() {
                         return None;
                     }
@@ -266,7 +268,7 @@ impl Way {
                     {
                         way.tags.push(vlans.tag(tci));
                     }
-                    way.bridge = Some((at.0 as u16, hosts.version()));
+                    way.bridge = Some((at.0, hosts.version()));
                     way.port = to;
                 }
             }

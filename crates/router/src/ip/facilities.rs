@@ -44,6 +44,7 @@ pub(crate) static ADDRESS: Facility = Facility {
             Address { address, network, interface }
         }));
         addresses.extend(program.sessions.list().iter().map(Address::of));
+        addresses.shrink_to_fit();
         c.program.leased = c.leased.clone();
         c.program.addresses = addresses;
         c.program.own_sources = OwnSources::of(&c.program.addresses);
@@ -331,7 +332,7 @@ impl RouterStatus<'_> {
         });
         let items = ways.map(|(leased, way, gateway)| {
             let name = &program.interface(leased.interface).name;
-            let gateway = if gateway == 0 { Value::Text(name.clone()) } else { ip(gateway) };
+            let gateway = if gateway == 0 { Value::Text(name.to_string()) } else { ip(gateway) };
             let status = match way.target {
                 Some(_) => format!("{gateway} reachable via {name}"),
                 None => format!("{gateway} unreachable"),

@@ -104,20 +104,13 @@ fn size(range: Ipv4Range) -> u64 {
     u64::from(range.last() - range.first()) + 1
 }
 
-/// Who has an address: few bytes for each of many DHCP clients.
+/// Who has an address: few bytes for each of many.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum User {
     /// A DHCP client.
     Client(MacAddr),
-    /// A facility, and for whom.
-    Other(Box<(&'static str, String)>),
-}
-
-impl User {
-    /// One of a facility's.
-    pub(crate) fn of(owner: &'static str, info: &str) -> User {
-        User::Other(Box::new((owner, info.to_string())))
-    }
+    /// A user of PPP.
+    Ppp(Arc<str>),
 }
 
 /// The addresses that are used.
@@ -260,7 +253,7 @@ fn used(status: &RouterStatus) -> Vec<Item> {
         let pool = pools.iter().find(|pool| pool.place(address).is_some())?;
         let (owner, info) = match user {
             User::Client(mac) => ("DHCP", mac.to_string()),
-            User::Other(other) => (other.0, other.1.clone()),
+            User::Ppp(user) => ("PPP", user.to_string()),
         };
         let values = Values::from([
             ("pool", Value::Text(pool.name.clone())),
@@ -289,19 +282,19 @@ mod tests {
             [pool(1, "a", &[(10, 12), (20, 20)], Some("b")), pool(2, "b", &[(30, 31)], Some("a"))];
         let mut used = Used::default();
         let take = |used: &mut Used| {
-            used.take(&pools, "a", &User::of("DHCP", "x"), |address| address != 11)
+            used.take(&pools, "a", &User::Ppp("x".into()), |address| address != 11)
         };
         let all: Vec<_> = std::iter::from_fn(|| take(&mut used)).collect();
         assert_eq!(all, [12, 10, 20, 31, 30], "and then none, though the pools are a circle");
         used.free(&pools, 20);
         used.free(&pools, 12);
         used.free(&pools, 99);
-        assert!(used.claim(20, &User::of("DHCP", "y")) && !used.claim(20, &User::of("DHCP", "z")));
+        assert!(used.claim(20, &User::Ppp("y".into())) && !used.claim(20, &User::Ppp("z".into())));
         assert_eq!((take(&mut used), take(&mut used)), (Some(12), None));
         for (address, there) in [(10, true), (31, true), (13, false)] {
             assert_eq!(has(&pools, "a", address), there, "{address}");
         }
-        assert_eq!(used.take(&pools, "c", &User::of("DHCP", "x"), |_| true), None);
+        assert_eq!(used.take(&pools, "c", &User::Ppp("x".into()), |_| true), None);
     }
 
     #[test]
@@ -310,7 +303,7 @@ mod tests {
         let mut used = Used::default();
         // Each looked for from the beginning would be two billion steps.
         for n in 0..65_536u32 {
-            let taken = used.take(&pools, "a", &User::of("DHCP", "x"), |_| true);
+            let taken = used.take(&pools, "a", &User::Ppp("x".into()), |_| true);
             assert_eq!(taken, Some(0x00ff_ffff - n));
         }
     }

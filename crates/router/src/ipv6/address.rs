@@ -63,7 +63,7 @@ pub(crate) fn read(tree: &Tree, program: &Program, found: &Found) -> (Vec<Addres
     });
     // Of sessions, those that both ends have agreed upon.
     let sessions = program.sessions.list().iter().filter_map(|standing| {
-        let (own, _) = standing.session.identifiers?;
+        let (own, _) = **standing.session.identifiers.as_ref()?;
         let address = 0xfe80 << 112 | u128::from(u64::from_be_bytes(own));
         let (network, interface) = (Ipv6Prefix::new(address, 64), standing.interface);
         // Both ends know of each other's: nobody else is to be asked.

@@ -146,7 +146,7 @@ fn fed_route(status: &RouterStatus, place: u32, fed: &Fed) -> Item {
         ("unreachable", ends(Target::Unreachable)),
         ("prohibit", ends(Target::Prohibit)),
     ]);
-    let name = |interface| program.interface(interface).name.clone();
+    let name = |interface| program.interface(interface).name.to_string();
     let gateways: Vec<String> = match &fed.target {
         Target::Connected(interface) => vec![name(*interface)],
         Target::Gateways(ways) => ways
@@ -217,7 +217,7 @@ fn told_routes(status: &RouterStatus) -> Vec<Item> {
             ("unreachable", Value::Bool(told.target == Target::Unreachable)),
         ]);
         if let Target::Gateways(ways) = &told.target {
-            let name = |interface| program.interface(interface).name.clone();
+            let name = |interface| program.interface(interface).name.to_string();
             let gateway = |&(interface, address): &(_, u128)| {
                 Value::Text(format!("{}%{}", Ipv6Addr::from(address), name(interface)))
             };

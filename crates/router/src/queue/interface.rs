@@ -144,12 +144,12 @@ fn others(status: &RouterStatus) -> Vec<Item> {
     let mut numbers = Numbers::default();
     let all = status.router.program.interfaces.iter();
     let others = all.filter(|one| one.id.is_some() && !matches!(one.kind, Kind::Ethernet { .. }));
-    let row = |name: &String| {
+    let mut row = |name: &str| {
         let text = |text: &str| Value::Text(text.to_string());
         let kinds = ["queue", "active-queue", "default-queue"].map(|name| (name, text(NO_QUEUE)));
         let values = BTreeMap::from([("interface", text(name))]);
         dynamic(numbers.of(name), values.into_iter().chain(kinds).collect())
     };
     let names = others.map(|interface| &interface.name).filter(|name| !name.is_empty());
-    names.map(row).collect()
+    names.map(|name| row(name)).collect()
 }

@@ -45,7 +45,7 @@ fn log(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<Item> {
     let first = status.router.stats.log.iter().next().map_or(0, |line| line.number);
     let names = |id| {
         let interface = status.router.program.interfaces.get(InterfaceId::index(id))?;
-        Some(interface.name.as_str())
+        Some(&*interface.name)
     };
     let lines = status.router.stats.log.from(behind(first, after)).take(max).map(|line| {
         let values = Values::from([

@@ -442,7 +442,7 @@ fn packet(program: &Program, cube: &Cube) -> String {
         ),
         false => format!("{} {src}->{dst}", protocol_name(number)),
     };
-    let name = |id: u32| program.interface(InterfaceId(id as u16)).name.as_str();
+    let name = |id: u32| &*program.interface(InterfaceId(id as u16)).name;
     for (field, word) in [(IN, "in"), (OUT, "out")] {
         let id = pick(field, &[0]);
         if id != 0 {

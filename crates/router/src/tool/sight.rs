@@ -320,7 +320,7 @@ const NOBODY: InterfaceId = InterfaceId(u16::MAX);
 impl Router {
     /// What an interface is called.
     pub(crate) fn interface_name(&self, id: InterfaceId) -> String {
-        self.program.interface(id).name.clone()
+        self.program.interface(id).name.to_string()
     }
 }
 

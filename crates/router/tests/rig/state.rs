@@ -87,7 +87,7 @@ impl Rig {
         lines.push(format!("connections {:?}", router.connections().counts));
         lines.push(format!("connections6 {:?}", router.connections6().counts));
         for line in router.log().iter() {
-            let text = line.display(|id| Some(program.interface(id).name.as_str()));
+            let text = line.display(|id| Some(&*program.interface(id).name));
             lines.push(format!("log {:?} {text}", line.at));
         }
         lines

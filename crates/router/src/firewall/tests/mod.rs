@@ -83,10 +83,10 @@ impl Fixture {
         for (name, id) in [("ether1", ETHER1), ("ether2", ETHER2), ("ether3", ETHER3)] {
             let values = [("name", text(name)), ("default-name", text(name))].into();
             session.tree_mut().push(&crate::interface::menu::ETHERNET, values);
-            names.insert(name.to_string(), id, InterfaceKind::Ethernet);
+            names.insert(name, id, InterfaceKind::Ethernet);
         }
         session.tree_mut().push(&bridge::menu::BRIDGE, [("name", text("bridge1"))].into());
-        names.insert("bridge1".to_string(), BRIDGE1, InterfaceKind::Bridge);
+        names.insert("bridge1", BRIDGE1, InterfaceKind::Bridge);
         let port = [("bridge", text("bridge1")), ("interface", text("ether3"))].into();
         session.tree_mut().push(&bridge::menu::PORT, port);
         let (mut book, mut slots) = (CounterBook::default(), SlotBook::default());

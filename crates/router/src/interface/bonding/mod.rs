@@ -36,7 +36,15 @@ use wire::{MacAddr, Moment};
 
 /// A bond's place in the program, and of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BondAt(pub usize);
+pub struct BondAt(pub u16);
+
+impl BondAt {
+    /// As an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
 
 /// `mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

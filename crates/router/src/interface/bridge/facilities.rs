@@ -81,7 +81,7 @@ impl RouterStatus<'_> {
     /// What a bridge's spanning tree has come to.
     fn tree(&self, bridge: InterfaceId, property: &str) -> Option<Value> {
         let Kind::Bridge(at) = self.router.program.interface(bridge).kind else { return None };
-        let (root, cost, port) = self.router.link.trees.get(at.0)?.as_ref()?.root();
+        let (root, cost, port) = self.router.link.trees.get(at.index())?.as_ref()?.root();
         Some(match property {
             "root-bridge" => Value::Bool(port.is_none()),
             "root-bridge-id" => Value::Text(stp::bridge_name(root)),

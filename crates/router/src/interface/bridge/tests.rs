@@ -37,7 +37,7 @@ fn typed(
     ]);
     values.extend(properties.iter().cloned());
     tree.push(&menu::BRIDGE, values);
-    names.insert("bridge1".into(), InterfaceId(9), InterfaceKind::Bridge);
+    names.insert("bridge1", InterfaceId(9), InterfaceKind::Bridge);
     for (n, port) in (1..).zip(ports) {
         let mut values = BTreeMap::from([
             ("bridge", Value::Text("bridge1".into())),
@@ -45,7 +45,7 @@ fn typed(
         ]);
         values.extend(port.iter().cloned());
         tree.push(&menu::PORT, values);
-        names.insert(format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
+        names.insert(&format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
     }
     (tree, names)
 }
@@ -275,10 +275,10 @@ fn bridges_are_typed() {
         assert!(error.contains(why), "{line}: {error}");
     }
     let mut names = Names::default();
-    names.insert("bridge1".into(), InterfaceId(9), InterfaceKind::Bridge);
-    names.insert("lan".into(), InterfaceId(10), InterfaceKind::Bridge);
+    names.insert("bridge1", InterfaceId(9), InterfaceKind::Bridge);
+    names.insert("lan", InterfaceId(10), InterfaceKind::Bridge);
     for n in 1..=3 {
-        names.insert(format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
+        names.insert(&format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
     }
     let bridges = compile_all(interpreter.tree(), &names, &|id| (id.0 < 9).then(|| own(id.0)));
     assert_eq!(

@@ -91,8 +91,12 @@ pub(crate) static SERVER: Menu = Menu {
 };
 
 /// `/interface l2tp-server`.
-pub(crate) static SESSION: Menu =
-    sessions("/interface l2tp-server", "The sessions of the L2TP server.");
+pub(crate) static SESSION: Menu = Menu {
+    path: "/interface l2tp-server",
+    kind: dial::SESSIONS,
+    properties: SHOWN,
+    help: "The sessions of the L2TP server.",
+};
 
 /// `/ppp l2tp-secret`.
 pub(crate) static SECRET: Menu = Menu {

@@ -13,7 +13,9 @@ use super::users::{Grant, Profile};
 use crate::interface::InterfaceId;
 use crate::interface::pppoe::Session;
 use config::ItemId;
+use hashbrown::HashTable;
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use wire::{MacAddr, Moment};
 
@@ -30,7 +32,7 @@ pub(crate) enum Owner {
     /// The client's of this item.
     Client(ItemId),
     /// The server's of this service on the call's interface.
-    Server(String),
+    Server(Arc<str>),
 }
 
 /// What carries a call's packets.
@@ -82,7 +84,7 @@ pub(crate) enum Wire {
     Pptp(u16),
 }
 
-/// A session, or what is to become one.
+/// A session, or what is to become one: there may be many, and most are open and have nothing to say.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) number: u64,
@@ -92,28 +94,47 @@ pub(crate) struct Call {
     /// When it was opened.
     pub(crate) since: Moment,
     /// The name of its interface; of a server's that nobody has logged in to, of its number.
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) grant: Option<Arc<Grant>>,
-    /// A client's profile.
-    pub(crate) profile: Option<Arc<Profile>>,
-    /// A client's default route: its distance.
-    pub(crate) route: Option<u8>,
-    /// A client's `use-peer-dns`.
-    pub(crate) uses_dns: bool,
+    /// What few have, or only as long as they are not open.
+    pub(crate) rest: Option<Box<Rest>>,
+    pub(crate) mppe: Option<Box<Mppe>>,
+    /// It counts among the half-open ones.
+    pub(crate) half_open: bool,
+    /// When it is looked at again, or [`NEVER`]: [`Calls::wait`] says so.
+    pub(crate) due: Moment,
+}
+
+/// What few calls have, or only as long as they are not open.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rest {
+    pub(crate) client: Option<OfClient>,
     /// What the host calls its request, to know it when it comes again.
     pub(crate) host_uniq: Vec<u8>,
-    /// Of a client: what the concentrator is called, and its service.
+    /// Of one that is looked at now and then.
+    pub(crate) seen: Seen,
+}
+
+/// What only a client's call has.
+#[derive(Clone, Debug)]
+pub(crate) struct OfClient {
+    pub(crate) profile: Arc<Profile>,
+    /// The distance of its default route.
+    pub(crate) route: Option<u8>,
+    /// `use-peer-dns`.
+    pub(crate) uses_dns: bool,
+    /// Of PPPoE: what the concentrator is called, and its service.
     pub(crate) ac_name: String,
     pub(crate) service: String,
-    pub(crate) mppe: Option<Box<Mppe>>,
+}
+
+/// What was seen of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
     /// Packets that have passed, and when that was last seen to change.
     pub(crate) passed: (u64, Moment),
     /// When RADIUS was told last.
     pub(crate) told: Moment,
-    /// It counts among the half-open ones.
-    pub(crate) half_open: bool,
-    /// When it is looked at again: [`Calls::wait`] says so.
-    pub(crate) due: Option<Moment>,
 }
 
 impl Call {
@@ -125,19 +146,47 @@ impl Call {
             carrier,
             machine,
             since: now,
-            name: String::new(),
+            name: "".into(),
             grant: None,
-            profile: None,
-            route: None,
-            uses_dns: false,
-            host_uniq: Vec::new(),
-            ac_name: String::new(),
-            service: String::new(),
+            rest: None,
             mppe: None,
-            passed: (0, now),
-            told: Moment::ZERO,
-            due: None,
+            due: NEVER,
         }
+    }
+
+    /// What it was dialled for.
+    pub(crate) fn service(&self) -> &str {
+        match &self.owner {
+            Owner::Server(service) => service,
+            Owner::Client(_) => self.client().map_or("", |client| &client.service),
+        }
+    }
+
+    /// What only a client's has.
+    pub(crate) fn client(&self) -> Option<&OfClient> {
+        self.rest.as_ref()?.client.as_ref()
+    }
+
+    /// What the host calls its request.
+    pub(crate) fn host_uniq(&self) -> &[u8] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.host_uniq)
+    }
+
+    /// What was seen of it since it is open.
+    pub(crate) fn seen(&mut self) -> &mut Seen {
+        let seen = Seen { passed: (0, self.since), told: Moment::ZERO };
+        let fresh = || Box::new(Rest { seen, ..Rest::default() });
+        &mut self.rest.get_or_insert_with(fresh).seen
+    }
+
+    /// It is a session now.
+    pub(crate) fn begins(&mut self, now: Moment) {
+        self.since = now;
+        let rest = self.rest.take().filter(|rest| rest.client.is_some());
+        self.rest = rest.map(|mut rest| {
+            rest.seen.passed = (0, now);
+            rest
+        });
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -159,22 +208,14 @@ impl Call {
     /// What the compiler is told of it.
     fn session(&self, place: usize) -> Session {
         let (local, remote) = self.machine.addresses();
-        let (on, id, peer) = match self.carrier {
-            Carrier::Pppoe { on, id, peer } => (on, id, peer),
-            Carrier::L2tp { id, .. } | Carrier::Pptp { id, .. } => {
-                (InterfaceId::NONE, id, MacAddr::default())
-            }
-        };
         let granted = self.grant.as_ref().map(|grant| &grant.terms);
-        let terms = granted.or(self.profile.as_ref().map(|profile| &profile.terms));
+        let client = self.client();
+        let terms = granted.or(client.map(|client| &client.profile.terms));
         Session {
             number: self.number,
             place: place as u32,
             item: self.item(place),
             name: self.name.clone(),
-            on,
-            id,
-            peer,
             carrier: self.carrier,
             local,
             remote,
@@ -182,27 +223,29 @@ impl Call {
             clamps_mss: terms.is_some_and(|terms| terms.clamps_mss),
             scripts: terms.map(|terms| terms.scripts.clone()).unwrap_or_default(),
             encrypted: self.mppe.is_some(),
-            route: self.route,
+            route: client.and_then(|client| client.route),
             grant: self.grant.clone(),
-            identifiers: self.machine.identifiers(),
+            identifiers: self.machine.identifiers().map(Box::new),
         }
     }
 }
 
-/// All of them.
+/// All of them. Tables have a call's place alone: what it is found by is in the call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
-    /// Places are used again.
-    calls: Vec<Option<Call>>,
-    free: Vec<usize>,
-    by_wire: HashMap<Wire, usize>,
-    by_name: HashMap<String, usize>,
+    /// By place, some in a row: room for many that are to come would be as large as all there are. Places
+    /// are used again.
+    rows: Vec<Vec<Option<Call>>>,
+    free: Vec<u32>,
+    by_wire: HashTable<u32>,
+    by_name: HashTable<u32>,
     /// Those of servers by the host that called.
-    by_host: HashMap<(InterfaceId, MacAddr), Vec<usize>>,
+    by_host: HashTable<u32>,
+    keys: RandomState,
     /// How many each server has, by its interface and its service.
-    by_server: HashMap<(InterfaceId, String), usize>,
+    by_server: HashMap<(InterfaceId, Arc<str>), usize>,
     half_open: usize,
-    due: BTreeSet<(Moment, usize)>,
+    due: BTreeSet<(Moment, u32)>,
     next_number: u64,
     /// An open session has changed since somebody asked.
     pub(crate) changed: bool,
@@ -212,22 +255,53 @@ pub(crate) struct Calls {
     pub(crate) seen: u64,
 }
 
+/// Later than anything.
+const NEVER: Moment = Moment::from_nanos(u64::MAX);
+/// How many calls are in a row.
+const ROW: usize = 64;
+
+/// Enters a place into a table.
+fn enter(
+    table: &mut HashTable<u32>,
+    rows: &[Vec<Option<Call>>],
+    place: u32,
+    hash: impl Fn(&Call) -> u64,
+) {
+    let hash = |place: &u32| {
+        let row = rows.get(*place as usize / ROW);
+        row.and_then(|row| row.get(*place as usize % ROW)?.as_ref()).map_or(0, &hash)
+    };
+    table.insert_unique(hash(&place), place, hash);
+}
+
+/// Takes one out again.
+fn leave(table: &mut HashTable<u32>, hash: u64, place: usize) {
+    if let Ok(entry) = table.find_entry(hash, |&other| other == place as u32) {
+        entry.remove();
+    }
+}
+
 impl Calls {
     /// The places of calls that there are.
     pub(crate) fn places(&self) -> Vec<usize> {
-        (0..self.calls.len()).filter(|&place| self.calls[place].is_some()).collect()
+        self.iter().map(|(place, _)| place).collect()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (usize, &Call)> {
+        let calls = self.rows.iter().flatten().enumerate();
+        calls.filter_map(|(place, call)| Some((place, call.as_ref()?)))
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Call> {
-        self.calls.iter().flatten()
+        self.rows.iter().flatten().flatten()
     }
 
     pub(crate) fn get(&self, place: usize) -> Option<&Call> {
-        self.calls.get(place)?.as_ref()
+        self.rows.get(place / ROW)?.get(place % ROW)?.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self, place: usize) -> Option<&mut Call> {
-        self.calls.get_mut(place)?.as_mut()
+        self.rows.get_mut(place / ROW)?.get_mut(place % ROW)?.as_mut()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -236,17 +310,23 @@ impl Calls {
 
     /// The place of the call that a session's packet belongs to.
     pub(crate) fn find(&self, wire: Wire) -> Option<usize> {
-        self.by_wire.get(&wire).copied()
+        let is = |place: &u32| self.get(*place as usize).is_some_and(|c| c.carrier.key() == wire);
+        self.by_wire.find(self.keys.hash_one(wire), is).map(|&place| place as usize)
     }
 
     /// The places of the calls of a host to servers.
     pub(crate) fn of_host(&self, on: InterfaceId, peer: MacAddr) -> Vec<usize> {
-        self.by_host.get(&(on, peer)).cloned().unwrap_or_default()
+        let places = self.by_host.iter_hash(self.keys.hash_one(Some((on, peer))));
+        let places = places.map(|&place| place as usize);
+        let mut his: Vec<usize> =
+            places.filter(|&at| self.get(at).and_then(host) == Some((on, peer))).collect();
+        his.sort_unstable();
+        his
     }
 
     /// How many a server has.
     pub(crate) fn of_server(&self, on: InterfaceId, service: &str) -> usize {
-        self.by_server.get(&(on, service.to_string())).copied().unwrap_or(0)
+        self.by_server.get(&(on, service.into())).copied().unwrap_or(0)
     }
 
     /// How many calls of servers are not open yet.
@@ -257,46 +337,44 @@ impl Calls {
     /// Takes a call up, which is looked at as soon as possible.
     pub(crate) fn add(&mut self, mut call: Call, now: Moment) -> usize {
         self.next_number += 1;
-        (call.number, call.due) = (self.next_number, Some(now));
-        let place = self.free.pop().unwrap_or(self.calls.len());
+        (call.number, call.due) = (self.next_number, now);
+        let most = self.rows.iter().map(Vec::len).sum::<usize>() as u32;
+        let place = self.free.pop().unwrap_or(most);
         self.due.insert((now, place));
-        self.by_wire.insert(call.carrier.key(), place);
-        if let Some(host) = host(&call) {
-            self.by_host.entry(host).or_default().push(place);
-        }
+        let is_hosts = host(&call).is_some();
         if let Some(server) = server(&call) {
             *self.by_server.entry(server).or_default() += 1;
         }
         self.half_open += usize::from(call.half_open);
-        self.by_name.insert(call.name.clone(), place);
-        if place == self.calls.len() {
-            self.calls.push(None);
+        if place as usize / ROW == self.rows.len() {
+            self.rows.push(Vec::with_capacity(ROW));
         }
-        self.calls[place] = Some(call);
-        place
+        let row = &mut self.rows[place as usize / ROW];
+        if place as usize % ROW == row.len() {
+            row.push(None);
+        }
+        row[place as usize % ROW] = Some(call);
+        let Calls { rows, keys, by_wire, by_name, by_host, .. } = self;
+        enter(by_wire, rows, place, |call| keys.hash_one(call.carrier.key()));
+        enter(by_name, rows, place, |call| keys.hash_one(&call.name));
+        if is_hosts {
+            enter(by_host, rows, place, |call| keys.hash_one(host(call)));
+        }
+        place as usize
     }
 
     /// Forgets one.
     pub(crate) fn remove(&mut self, place: usize) -> Option<Call> {
-        let call = self.calls.get_mut(place)?.take()?;
-        self.by_wire.remove(&call.carrier.key());
-        self.by_name.remove(&call.name);
-        if let Some(host) = host(&call)
-            && let Some(places) = self.by_host.get_mut(&host)
-        {
-            places.retain(|&other| other != place);
-            if places.is_empty() {
-                self.by_host.remove(&host);
-            }
-        }
+        let call = self.rows.get_mut(place / ROW)?.get_mut(place % ROW)?.take()?;
+        leave(&mut self.by_wire, self.keys.hash_one(call.carrier.key()), place);
+        leave(&mut self.by_name, self.keys.hash_one(&call.name), place);
+        leave(&mut self.by_host, self.keys.hash_one(host(&call)), place);
         if let Some(n) = server(&call).and_then(|server| self.by_server.get_mut(&server)) {
             *n -= 1;
         }
         self.half_open -= usize::from(call.half_open);
-        if let Some(due) = call.due {
-            self.due.remove(&(due, place));
-        }
-        self.free.push(place);
+        self.due.remove(&(call.due, place as u32));
+        self.free.push(place as u32);
         self.changed = true;
         Some(call)
     }
@@ -304,36 +382,42 @@ impl Calls {
     /// It counts no more among the half-open ones.
     pub(crate) fn has_opened(&mut self, place: usize) {
         self.changed = true;
-        let Some(call) = self.calls.get_mut(place).and_then(Option::as_mut) else { return };
-        self.half_open -= usize::from(std::mem::take(&mut call.half_open));
+        let Some(call) = self.get_mut(place) else { return };
+        let was_half_open = std::mem::take(&mut call.half_open);
+        self.half_open -= usize::from(was_half_open);
     }
 
     /// Gives a call a name that no other has: the first is without a number.
     pub(crate) fn rename(&mut self, place: usize, stem: &str) {
-        let mut name = format!("<{stem}>");
+        let mut name: Arc<str> = format!("<{stem}>").into();
         let mut n = 0;
-        while self.by_name.get(&name).is_some_and(|&other| other != place) {
+        while self.named(&name).is_some_and(|other| other != place) {
             n += 1;
-            name = format!("<{stem}-{n}>");
+            name = format!("<{stem}-{n}>").into();
         }
-        let Some(call) = self.calls.get_mut(place).and_then(Option::as_mut) else { return };
-        self.by_name.remove(&call.name);
-        self.by_name.insert(name.clone(), place);
-        call.name = name;
+        let Some(call) = self.get_mut(place) else { return };
+        let before = std::mem::replace(&mut call.name, name);
+        leave(&mut self.by_name, self.keys.hash_one(before), place);
+        let Calls { rows, keys, by_name, .. } = self;
+        enter(by_name, rows, place as u32, |call| keys.hash_one(&call.name));
+    }
+
+    fn named(&self, name: &Arc<str>) -> Option<usize> {
+        let is = |place: &u32| self.get(*place as usize).is_some_and(|call| call.name == *name);
+        self.by_name.find(self.keys.hash_one(name), is).map(|&place| place as usize)
     }
 
     /// When it is to be looked at again.
     pub(crate) fn wait(&mut self, place: usize, due: Option<Moment>) {
-        let Some(call) = self.calls.get_mut(place).and_then(Option::as_mut) else { return };
-        if let Some(before) = std::mem::replace(&mut call.due, due) {
-            self.due.remove(&(before, place));
-        }
-        self.due.extend(due.map(|due| (due, place)));
+        let Some(call) = self.get_mut(place) else { return };
+        let before = std::mem::replace(&mut call.due, due.unwrap_or(NEVER));
+        self.due.remove(&(before, place as u32));
+        self.due.extend(due.map(|due| (due, place as u32)));
     }
 
     /// One that is due now.
     pub(crate) fn is_due(&self, now: Moment) -> Option<usize> {
-        self.due.first().filter(|(due, _)| *due <= now).map(|(_, place)| *place)
+        self.due.first().filter(|(due, _)| *due <= now).map(|(_, place)| *place as usize)
     }
 
     /// When the next one is due.
@@ -342,10 +426,9 @@ impl Calls {
     }
 
     /// The open sessions.
-    pub(crate) fn sessions(&self) -> Vec<Session> {
-        let places = self.calls.iter().enumerate();
-        let open = places.filter_map(|(place, call)| Some((place, call.as_ref()?)));
-        open.filter(|(_, call)| call.is_open()).map(|(place, call)| call.session(place)).collect()
+    pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
+        let open = self.iter().filter(|(_, call)| call.is_open());
+        open.map(|(place, call)| Arc::new(call.session(place))).collect()
     }
 }
 
@@ -357,7 +440,7 @@ fn host(call: &Call) -> Option<(InterfaceId, MacAddr)> {
     }
 }
 
-fn server(call: &Call) -> Option<(InterfaceId, String)> {
+fn server(call: &Call) -> Option<(InterfaceId, Arc<str>)> {
     let Owner::Server(service) = &call.owner else { return None };
     let on = match call.carrier {
         Carrier::Pppoe { on, .. } => on,

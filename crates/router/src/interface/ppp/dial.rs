@@ -182,23 +182,21 @@ pub(crate) const fn clients(auto_name: &'static str) -> MenuKind {
     MenuKind::List { key: Some("name"), auto_name: Some(auto_name), ordered: false, fixed: false }
 }
 
-/// The menu of the sessions of a server that is dialled by its address.
-pub(crate) const fn sessions(path: &'static str, help: &'static str) -> Menu {
-    const ALL: &[Property] = &[
-        DYNAMIC,
-        PASSES,
-        SESSION_NAME,
-        WHO,
-        Property::new("client-address", Type::Text, "From where.").read_only().column(),
-        UPTIME,
-        ENCODING,
-        ACTUAL_MTU,
-    ];
-    Menu { path, kind: SESSIONS, properties: ALL, help }
-}
-
+/// The kind of a menu of sessions.
 pub(crate) const SESSIONS: MenuKind =
     MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: true };
+
+/// What a session is shown with, of a server that is dialled by its address.
+pub(crate) const SHOWN: &[Property] = &[
+    DYNAMIC,
+    PASSES,
+    SESSION_NAME,
+    WHO,
+    Property::new("client-address", Type::Text, "From where.").read_only().column(),
+    UPTIME,
+    ENCODING,
+    ACTUAL_MTU,
+];
 
 // Of clients.
 pub(crate) const RUNNING: Property = Property::flag("running", 'R', "It is connected.");

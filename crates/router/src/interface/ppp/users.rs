@@ -73,7 +73,7 @@ pub(crate) struct Scripts {
 pub(crate) struct Profile {
     local: Whence,
     remote: Whence,
-    pub(crate) terms: Terms,
+    pub(crate) terms: Arc<Terms>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -94,21 +94,22 @@ struct Secret {
 pub(crate) struct Offer {
     pub(crate) local: Whence,
     pub(crate) remote: Whence,
-    pub(crate) terms: Terms,
+    pub(crate) terms: Arc<Terms>,
 }
 
 /// What he has.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grant {
     /// Whose it is.
-    pub(crate) user: String,
+    pub(crate) user: Arc<str>,
     /// The router's end.
     pub(crate) local: u32,
     /// His.
     pub(crate) remote: u32,
     /// Which of them are of pools.
     pub(crate) of_pool: [bool; 2],
-    pub(crate) terms: Terms,
+    /// Most have their profile's.
+    pub(crate) terms: Arc<Terms>,
 }
 
 /// Why somebody may not.
@@ -187,13 +188,13 @@ impl Users {
             return Err(Refusal::Caller);
         }
         let profile = self.profile(secret.profile.as_deref().unwrap_or(attempt.profile));
-        let (routes, limits) = (secret.routes.clone(), secret.limits);
-        let offer = Offer {
-            local: secret.local.or(&profile.local),
-            remote: secret.remote.or(&profile.remote),
-            terms: Terms { routes, limits, ..profile.terms.clone() },
-        };
-        Ok((offer, pass))
+        let mut terms = profile.terms.clone();
+        if !secret.routes.is_empty() || secret.limits != [0; 2] {
+            let own = Arc::make_mut(&mut terms);
+            (own.routes, own.limits) = (secret.routes.clone(), secret.limits);
+        }
+        let local = secret.local.or(&profile.local);
+        Ok((Offer { local, remote: secret.remote.or(&profile.remote), terms }, pass))
     }
 }
 
@@ -214,7 +215,7 @@ impl Profile {
             _ => Encryption::No,
         };
         let terms = Terms { clamps_mss: true, ipv6: true, encryption, ..Terms::default() };
-        Profile { local: Whence::Nowhere, remote: Whence::Nowhere, terms }
+        Profile { local: Whence::Nowhere, remote: Whence::Nowhere, terms: Arc::new(terms) }
     }
 
     fn read(item: &Read) -> Profile {
@@ -238,7 +239,7 @@ impl Profile {
         Profile {
             local: whence(item, "local-address"),
             remote: whence(item, "remote-address"),
-            terms: Terms {
+            terms: Arc::new(Terms {
                 clamps_mss: item.text("change-tcp-mss") != "no",
                 only_one: item.text("only-one") == "yes",
                 encryption: match &*item.text("use-encryption") {
@@ -264,7 +265,7 @@ impl Profile {
                     on_down: item.text("on-down"),
                 }),
                 ..Terms::default()
-            },
+            }),
         }
     }
 }

@@ -24,7 +24,9 @@ use super::ppp::calls::{Carrier, ITEMS};
 use super::ppp::dial::{Dialler, Listener};
 use super::ppp::users::{Grant, Scripts};
 use config::{ItemId, Read, Tree};
+use hashbrown::HashTable;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use wire::MacAddr;
 
@@ -47,13 +49,7 @@ pub struct Session {
     /// What its interface is, as an item.
     pub(crate) item: ItemId,
     /// Its interface's name.
-    pub(crate) name: String,
-    /// Of PPPoE: the interface it stands on; none of others.
-    pub on: InterfaceId,
-    /// Its number in its packets.
-    pub id: u16,
-    /// Of PPPoE: the other end.
-    pub peer: MacAddr,
+    pub(crate) name: Arc<str>,
     /// What carries its packets.
     pub(crate) carrier: Carrier,
     /// The router's address.
@@ -73,13 +69,21 @@ pub struct Session {
     /// Of a server's: what the user has.
     pub(crate) grant: Option<Arc<Grant>>,
     /// IPv6's interface identifiers of this end and the other, if both speak of it.
-    pub(crate) identifiers: Option<([u8; 8], [u8; 8])>,
+    pub(crate) identifiers: Option<Box<([u8; 8], [u8; 8])>>,
 }
 
 impl Session {
     /// Whether all that stands in front of its packets is a header, the same for all but for their length.
     pub(crate) fn has_header(&self) -> bool {
-        self.on.is_some() && !self.encrypted
+        self.on().is_some() && !self.encrypted
+    }
+
+    /// Of PPPoE: the interface it stands on; none of others.
+    pub fn on(&self) -> InterfaceId {
+        match self.carrier {
+            Carrier::Pppoe { on, .. } => on,
+            Carrier::L2tp { .. } | Carrier::Pptp { .. } => InterfaceId::NONE,
+        }
     }
 
     /// Whether it is one of the router's servers.
@@ -94,14 +98,16 @@ pub struct Standing {
     /// Its interface.
     pub interface: InterfaceId,
     /// What it is.
-    pub session: Session,
+    pub session: Arc<Session>,
 }
 
 /// The open sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
     list: Vec<Standing>,
-    by_wire: HashMap<(InterfaceId, u16, MacAddr), SessionAt>,
+    /// PPPoE's, by what carries them.
+    by_wire: HashTable<SessionAt>,
+    keys: RandomState,
     /// L2TP's, by tunnel and number.
     by_l2tp: HashMap<(u16, u16), InterfaceId>,
     /// PPTP's, by the call's number.
@@ -109,17 +115,25 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    pub(super) fn add(&mut self, interface: InterfaceId, session: &Session) -> SessionAt {
+    pub(super) fn with_room(sessions: usize) -> Sessions {
+        Sessions { list: Vec::with_capacity(sessions), ..Sessions::default() }
+    }
+
+    pub(super) fn add(&mut self, interface: InterfaceId, session: &Arc<Session>) -> SessionAt {
         let at = SessionAt(self.list.len() as u16);
-        if session.on.is_some() {
-            self.by_wire.insert((session.on, session.id, session.peer), at);
-        }
+        self.list.push(Standing { interface, session: session.clone() });
         match session.carrier {
             Carrier::L2tp { tunnel, id, .. } => _ = self.by_l2tp.insert((tunnel, id), interface),
             Carrier::Pptp { id, .. } => _ = self.by_pptp.insert(id, interface),
-            Carrier::Pppoe { .. } => {}
+            Carrier::Pppoe { .. } => {
+                let Sessions { list, keys, by_wire, .. } = self;
+                let hash = |at: &SessionAt| {
+                    let standing = list.get(usize::from(at.0));
+                    keys.hash_one(standing.map(|standing| standing.session.carrier))
+                };
+                by_wire.insert_unique(hash(&at), at, hash);
+            }
         }
-        self.list.push(Standing { interface, session: session.clone() });
         at
     }
 
@@ -160,7 +174,10 @@ impl Sessions {
 
     /// The one that a packet belongs to: of this interface, with this number and from this address.
     pub(crate) fn find(&self, on: InterfaceId, id: u16, peer: MacAddr) -> Option<&Standing> {
-        self.by_wire.get(&(on, id, peer)).and_then(|&at| self.get(at))
+        let carrier = Carrier::Pppoe { on, id, peer };
+        let is = |at: &SessionAt| self.get(*at).is_some_and(|it| it.session.carrier == carrier);
+        let at = self.by_wire.find(self.keys.hash_one(Some(carrier)), is);
+        at.and_then(|&at| self.get(at))
     }
 }
 
@@ -180,7 +197,7 @@ pub(crate) struct Dialer {
 pub(crate) struct Concentrator {
     pub(crate) ppp: Listener,
     pub(crate) on: InterfaceId,
-    pub(crate) service: String,
+    pub(crate) service: Arc<str>,
 }
 
 /// Clients and servers.
@@ -206,7 +223,7 @@ impl Pppoe {
         let concentrators = tree.read(&menu::SERVER).filter(enabled).filter_map(|item| {
             let (on, most) = below(&item.text("interface"))?;
             let ppp = Listener::read(&item, most).limited(&item);
-            Some(Concentrator { ppp, on, service: item.text("service-name") })
+            Some(Concentrator { ppp, on, service: item.text("service-name").into() })
         });
         Pppoe { dialers: dialers.collect(), concentrators: concentrators.collect() }
     }

@@ -58,7 +58,7 @@ pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
         let values = Values::from([
             ("name", text(&call.name)),
             ("user", text(call.machine.user())),
-            ("service", text(&call.service)),
+            ("service", text(call.service())),
             ("remote-address", Value::Text(call.carrier.caller())),
             ("encoding", call.encoding()),
             ("uptime", call.uptime(status.now)),
@@ -158,8 +158,8 @@ fn look(r: &Router, item: ItemId, now: Moment) -> Record {
     record
         .with("uptime", call.uptime(now))
         .with("encoding", call.encoding())
-        .with("service-name", text(&call.service))
-        .with("ac-name", text(&call.ac_name))
+        .with("service-name", text(call.service()))
+        .with("ac-name", text(call.client().map_or("", |client| &client.ac_name)))
         .with("ac-mac", text(&call.carrier.caller()))
         .with("mtu", number(call.machine.mtu().into()))
         .with("mru", number(call.machine.mtu().into()))

@@ -66,5 +66,9 @@ pub(crate) static SERVER: Menu = Menu {
 };
 
 /// `/interface pptp-server`.
-pub(crate) static SESSION: Menu =
-    sessions("/interface pptp-server", "The sessions of the PPTP server.");
+pub(crate) static SESSION: Menu = Menu {
+    path: "/interface pptp-server",
+    kind: dial::SESSIONS,
+    properties: SHOWN,
+    help: "The sessions of the PPTP server.",
+};

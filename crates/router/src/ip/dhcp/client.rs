@@ -518,7 +518,10 @@ impl Router {
                 }
             }
         }
-        for call in self.link.calls.all().filter(|call| call.uses_dns && call.is_open()) {
+        let uses = |call: &&crate::interface::ppp::calls::Call| {
+            call.client().is_some_and(|client| client.uses_dns)
+        };
+        for call in self.link.calls.all().filter(uses).filter(|call| call.is_open()) {
             for server in call.machine.dns() {
                 if server != 0 && !all.contains(&server) {
                     all.push(server);

@@ -210,10 +210,10 @@ fn request(
 
 /// Says where a client is, behind its own options.
 fn inform(program: &Program, relay: &Relay, remote: &str, mac: MacAddr, bytes: &mut Vec<u8>) {
-    let circuit = &program.interface(relay.interface).name;
+    let circuit = &*program.interface(relay.interface).name;
     let remote = if remote.is_empty() { mac.to_string() } else { remote.to_string() };
     let mut data = Vec::new();
-    for (code, text) in [(CIRCUIT, circuit), (REMOTE, &remote)] {
+    for (code, text) in [(CIRCUIT, circuit), (REMOTE, &*remote)] {
         let text = &text.as_bytes()[..text.len().min(64)];
         data.extend([code, text.len() as u8]);
         data.extend(text);

@@ -80,7 +80,7 @@ pub(crate) static FACILITY: Facility =
 fn rows(status: &RouterStatus) -> Vec<Item> {
     let mut numbers = Numbers::default();
     let program = &status.router.program;
-    let name = |id: crate::interface::InterfaceId| program.interface(id).name.clone();
+    let name = |id: crate::interface::InterfaceId| program.interface(id).name.to_string();
     let row = |known: &Known| {
         let told = &known.told;
         let mut by = name(known.port);

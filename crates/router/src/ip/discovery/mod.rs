@@ -223,7 +223,7 @@ fn master(program: &Program, id: InterfaceId) -> InterfaceId {
     let interface = program.interface(id);
     match (interface.bridge, interface.bond) {
         (Some(at), _) => program.bridge(at).interface,
-        (_, Some(at)) => program.bonds[at.0].interface,
+        (_, Some(at)) => program.bonds[at.index()].interface,
         _ => id,
     }
 }
@@ -302,7 +302,7 @@ fn speak(r: &mut Router, now: Moment) {
             platform: "MikroTik".to_string(),
             version: concat!(env!("CARGO_PKG_VERSION"), " (wirespeed)").to_string(),
             board: "wirespeed".to_string(),
-            interface: interface.name.clone(),
+            interface: interface.name.to_string(),
             address: own.map(|own| own.address),
             address6: None,
             uptime: Some((now.as_nanos() / 1_000_000_000) as u32),

@@ -11,7 +11,7 @@ use wire::Moment;
 fn names() -> Names {
     let mut names = Names::default();
     for n in 1..=4 {
-        names.insert(format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
+        names.insert(&format!("ether{n}"), InterfaceId(n), InterfaceKind::Ethernet);
     }
     names
 }

@@ -29,7 +29,7 @@ pub(crate) fn send(r: &mut Router, now: Moment) {
         let Some((line, action)) = r.stats.log.next_remote() else { return };
         let super::Target::Remote(remote) = &action.target else { continue };
         let names = |id: crate::interface::InterfaceId| {
-            program.interfaces.get(id.index()).map(|interface| interface.name.as_str())
+            program.interfaces.get(id.index()).map(|interface| &*interface.name)
         };
         let message = line.display(names).to_string();
         let at = r.rules.clock.zero * 1000 + line.at.as_nanos() / 1_000_000;

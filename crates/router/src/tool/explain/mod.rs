@@ -317,7 +317,7 @@ impl Outcome {
     }
 
     fn words(&self, r: &Router) -> String {
-        let name = |id: InterfaceId| r.program.interface(id).name.as_str();
+        let name = |id: InterfaceId| &*r.program.interface(id).name;
         let out: Vec<&str> = self.out.iter().map(|&port| name(port)).collect();
         let out = out.join(", ");
         match self {

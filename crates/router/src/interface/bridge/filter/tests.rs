@@ -64,9 +64,9 @@ impl Bench {
             }
         }
         let mut names = Names::default();
-        names.insert("ether1".into(), ETHER1, InterfaceKind::Ethernet);
-        names.insert("ether2".into(), ETHER2, InterfaceKind::Ethernet);
-        names.insert("bridge1".into(), BRIDGE1, InterfaceKind::Bridge);
+        names.insert("ether1", ETHER1, InterfaceKind::Ethernet);
+        names.insert("ether2", ETHER2, InterfaceKind::Ethernet);
+        names.insert("bridge1", BRIDGE1, InterfaceKind::Bridge);
         let (mut book, mut counters) = (CounterBook::default(), Counters::default());
         let (mut state, mut slots) = (RuleState::new(0), SlotBook::default());
         let tree = interpreter.tree();

@@ -26,11 +26,10 @@ impl Machine {
                 }
                 let Some(options) = control.options() else { return };
                 if control.code == code::CONFIGURE_ACK {
-                    self.lcp.ours = control.data == self.lcp.asked;
+                    self.lcp.ours = self.is_acknowledged(protocol::LCP, control.data);
                     return self.established(now, out);
                 }
-                self.lcp.refused += 1;
-                if self.lcp.refused >= MOST {
+                if self.refused(protocol::LCP) {
                     return self.close(End::Loop, out);
                 }
                 let is_nak = control.code == code::CONFIGURE_NAK;
@@ -75,11 +74,10 @@ impl Machine {
     fn begin_anew(&mut self) {
         (self.lcp, self.auth, self.ipcp, self.ccp) = Default::default();
         self.ipv6cp = Talk { off: self.ipv6cp.off, ..Talk::default() };
-        (self.phase, self.user) = (Phase::Establish, String::new());
-        (self.checking, self.refusal, self.answer) = (None, None, Vec::new());
-        (self.mode, self.keys_taken) = ([None; 2], false);
-        self.given = Admitted::default();
-        self.wants_dns = [matches!(self.role, Role::Client { wants_dns: true, .. }); 2];
+        (self.phase, self.user) = (Phase::Establish, "".into());
+        (self.mode, self.doing, self.servers) = ([None; 2], None, None);
+        (self.local, self.remote, self.encryption) = (0, 0, Encryption::No);
+        (self.may_encrypt, self.has_short) = (false, false);
     }
 
     /// The other end does not speak a protocol.
@@ -123,7 +121,7 @@ impl Machine {
             asked.push((AUTH, way.option()));
         }
         asked.push((MAGIC, self.magic.to_be_bytes().to_vec()));
-        ask(&mut self.lcp, protocol::LCP, &asked, now, out);
+        self.ask(protocol::LCP, &asked, now, out);
     }
 
     pub(super) fn judge_lcp(&mut self, option: u8, value: &[u8]) -> Verdict {
@@ -136,7 +134,8 @@ impl Machine {
                 self.peer_mru = mru;
                 Verdict::Fine
             }
-            (AUTH, _, Role::Client { allow, .. }) => {
+            (AUTH, _, Role::Client(login)) => {
+                let allow = login.allow;
                 match (Way::read(value).filter(|&way| allow.has(way)), allow.best()) {
                     (Some(way), _) => {
                         self.way = Some(way);
@@ -162,7 +161,7 @@ impl Machine {
         (self.phase, self.heard, self.echo) = (Phase::Authenticate, now, now);
         match (&self.role, self.way) {
             (_, Some(_)) => self.ask_login(now, out),
-            (Role::Client { .. }, None) => self.begin_network(now, out),
+            (Role::Client(_), None) => self.begin_network(now, out),
             (Role::Server { .. }, None) => self.close(End::NoWay, out),
         }
     }

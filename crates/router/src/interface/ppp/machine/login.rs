@@ -117,33 +117,34 @@ impl Proof {
 impl Machine {
     /// A client says who it is, a server asks; who has nothing to say waits as long.
     pub(super) fn ask_login(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
-        self.auth.tries += 1;
-        self.auth.due = Some(now + RESTART);
+        let doing = self.doing();
+        doing.auth.tries += 1;
+        doing.auth.due = Some(now + RESTART);
+        let (tries, answer) = (doing.auth.tries, doing.answer.clone());
+        let is_free = doing.checking.is_none();
         match (&self.role, self.way) {
-            (Role::Client { user, password, .. }, Some(Way::Pap)) => {
-                let (user, password) = (short(user.as_bytes()), short(password.as_bytes()));
+            (Role::Client(login), Some(Way::Pap)) => {
+                let user = short(login.user.as_bytes());
+                let password = short(login.password.as_bytes());
                 let parts = [&[user.len() as u8], user, &[password.len() as u8], password];
                 let data = parts.concat();
-                let id = self.auth.tries;
-                out.push(Control { code: 1, id, data: &data }.write(protocol::PAP));
+                out.push(Control { code: 1, id: tries, data: &data }.write(protocol::PAP));
             }
-            (Role::Server { name, .. }, Some(way))
-                if way != Way::Pap && self.checking.is_none() =>
-            {
+            (Role::Server { .. }, Some(way)) if way != Way::Pap && is_free => {
                 let challenge = match way {
                     Way::Mschap1 => &self.challenge[..8],
                     _ => &self.challenge[..],
                 };
-                let data = [&[challenge.len() as u8], challenge, name.as_bytes()].concat();
+                let data = [&[challenge.len() as u8], challenge, NAME.as_bytes()].concat();
                 out.push(Control { code: 1, id: 1, data: &data }.write(protocol::CHAP));
             }
-            (Role::Client { .. }, _) if !self.answer.is_empty() => out.push(self.answer.clone()),
+            (Role::Client(_), _) if !answer.is_empty() => out.push(answer),
             _ => {}
         }
     }
 
     pub(super) fn pap(&mut self, now: Moment, control: Control, out: &mut Vec<Vec<u8>>) -> Said {
-        let is_client = matches!(self.role, Role::Client { .. });
+        let is_client = matches!(self.role, Role::Client(_));
         match (control.code, is_client, self.phase) {
             _ if self.way != Some(Way::Pap) => {}
             (1, false, _) => {
@@ -165,10 +166,12 @@ impl Machine {
 
     /// Hands an attempt over, unless one is being looked at.
     fn check(&mut self, user: String, proof: Proof) -> Said {
-        if self.checking.is_some() || self.refusal.is_some() {
+        let id = self.auth.id;
+        let doing = self.doing();
+        if doing.checking.is_some() || doing.refusal.is_some() {
             return Said::Nothing;
         }
-        self.checking = Some(self.auth.id);
+        doing.checking = Some(id);
         Said::Check { user, proof }
     }
 
@@ -176,18 +179,23 @@ impl Machine {
         let read = ppp::value_and_name(control.data);
         let Some(way) = self.way.filter(|&way| way != Way::Pap) else { return Said::Nothing };
         match (control.code, &self.role, read) {
-            (1, Role::Client { user, password, .. }, Some((challenge, _))) => {
+            (1, Role::Client(login), Some((challenge, _))) => {
+                let user = &login.user;
                 let Some((answer, keys, awaited)) =
-                    answer(way, (user, password), control.id, challenge, &self.challenge)
+                    answer(way, (user, &login.password), control.id, challenge, &self.challenge)
                 else {
                     return Said::Nothing;
                 };
                 let data = [&[answer.len() as u8], &answer[..], short(user.as_bytes())].concat();
                 let reply = Control { code: 2, id: control.id, data: &data };
-                self.answer = reply.write(protocol::CHAP);
-                out.push(self.answer.clone());
-                self.auth.due = Some(now + RESTART);
-                (self.given.pass.keys, self.awaited) = (keys, awaited);
+                let answer = reply.write(protocol::CHAP);
+                out.push(answer.clone());
+                let is_over = matches!(self.phase, Phase::Network | Phase::Open);
+                let doing = self.doing();
+                (doing.answer, doing.auth.due) = (answer, Some(now + RESTART));
+                if !is_over {
+                    (doing.pass.keys, doing.awaited) = (keys, awaited);
+                }
             }
             (2, Role::Server { .. }, Some((answer, name))) if control.id == 1 => {
                 self.auth.id = 1;
@@ -203,8 +211,8 @@ impl Machine {
                 };
                 return self.check(text(name), proof);
             }
-            (3, Role::Client { .. }, _) if self.phase == Phase::Authenticate => {
-                if !text(control.data).starts_with(&self.awaited) {
+            (3, Role::Client(_), _) if self.phase == Phase::Authenticate => {
+                if !text(control.data).starts_with(&self.doing().awaited) {
                     // It does not know the password: it is somebody else.
                     return {
                         self.close(End::Refused, out);
@@ -213,7 +221,7 @@ impl Machine {
                 }
                 self.begin_network(now, out);
             }
-            (4, Role::Client { .. }, _) => self.close(End::Refused, out),
+            (4, Role::Client(_), _) => self.close(End::Refused, out),
             _ => {}
         }
         Said::Nothing
@@ -223,19 +231,19 @@ impl Machine {
     pub(crate) fn admit(
         &mut self,
         now: Moment,
-        user: &str,
+        user: &Arc<str>,
         admitted: Option<Admitted>,
         out: &mut Vec<Vec<u8>>,
     ) {
-        self.checking = None;
+        self.doing().checking = None;
         let is_pap = self.way == Some(Way::Pap);
         let kind = if is_pap { protocol::PAP } else { protocol::CHAP };
         let (yes, no) = if is_pap { (2, 3) } else { (3, 4) };
-        let repeated = matches!(self.phase, Phase::Network | Phase::Open) && self.user == user;
+        let repeated = matches!(self.phase, Phase::Network | Phase::Open) && *self.user == **user;
         let granted = admitted.filter(|_| self.phase == Phase::Authenticate);
         let message = match (&granted, self.way) {
             (Some(admitted), _) => admitted.pass.message.clone(),
-            _ if repeated => self.given.pass.message.clone(),
+            _ if repeated => self.doing().pass.message.clone(),
             // RFC 2759 §6: wrong, and no second try.
             (None, Some(Way::Mschap1 | Way::Mschap2)) => {
                 let hex: String = self.challenge.iter().map(|byte| format!("{byte:02X}")).collect();
@@ -253,14 +261,18 @@ impl Machine {
         match granted {
             Some(admitted) => {
                 out.push(answer);
-                (self.given, self.user) = (admitted, user.to_string());
+                let Admitted { local, remote, dns, wins, encryption, pass } = admitted;
+                (self.local, self.remote, self.encryption) = (local, remote, encryption);
+                let servers = Servers { dns, wins };
+                self.servers = (servers != Servers::default()).then(|| Box::new(servers));
+                (self.user, self.doing().pass) = (user.clone(), pass);
                 self.begin_network(now, out);
             }
             None if repeated => out.push(answer),
             // Whoever tries passwords has to wait for each.
             None => {
-                self.refusal = Some(answer);
-                self.auth.due = Some(now + SLOWED);
+                let doing = self.doing();
+                (doing.refusal, doing.auth.due) = (Some(answer), Some(now + SLOWED));
             }
         }
     }

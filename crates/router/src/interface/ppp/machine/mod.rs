@@ -22,6 +22,8 @@ mod network;
 
 use super::mppe::Mode;
 use super::mschap::Keys;
+use std::num::NonZeroU16;
+use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
 use wire::ppp::{self, Control, code, protocol};
@@ -32,16 +34,20 @@ pub(crate) use login::{Pass, Proof, Way, Ways};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Proves who it is, and takes the address it is given.
-    Client {
-        user: String,
-        password: String,
-        allow: Ways,
-        /// `use-peer-dns`: asks for name servers.
-        wants_dns: bool,
-        encryption: Encryption,
-    },
+    Client(Box<Login>),
     /// Asks who the other one is, and gives addresses.
-    Server { name: String, asks: Ways },
+    Server { asks: Ways },
+}
+
+/// Who a client is, and what it wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Login {
+    pub(crate) user: String,
+    pub(crate) password: String,
+    pub(crate) allow: Ways,
+    /// `use-peer-dns`: asks for name servers.
+    pub(crate) wants_dns: bool,
+    pub(crate) encryption: Encryption,
 }
 
 /// `use-encryption`.
@@ -141,22 +147,68 @@ pub(crate) struct Admitted {
     pub(crate) pass: Pass,
 }
 
-/// What this end sends and waits for of one control protocol.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How far one control protocol has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Talk {
-    /// The last request's number and options.
+    /// The last request's number.
     id: u8,
-    asked: Vec<u8>,
-    tries: u8,
-    due: Option<Moment>,
     /// The other end has taken our options.
     ours: bool,
     /// We have taken the other's.
     theirs: bool,
-    /// How often our options were refused.
-    refused: u8,
     /// It is not to be: one of the ends does not want it.
     off: bool,
+}
+
+/// What this end has sent and waits for of one control protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Asked {
+    /// The last request's options.
+    options: Vec<u8>,
+    tries: u8,
+    due: Option<Moment>,
+    /// How often our options were refused.
+    refused: u8,
+}
+
+/// What is known while something is being agreed upon, and forgotten once all is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Doing {
+    lcp: Asked,
+    auth: Asked,
+    ipcp: Asked,
+    ipv6cp: Asked,
+    ccp: Asked,
+    /// A client's last answer to a challenge: its acknowledgement may be lost (RFC 1994 §4.2).
+    answer: Vec<u8>,
+    /// An attempt that is being looked at, by its number.
+    checking: Option<u8>,
+    /// A refusal that is still to be told.
+    refusal: Option<Vec<u8>>,
+    /// The name servers that a client still asks for.
+    wants_dns: [bool; 2],
+    pass: Pass,
+    /// What the other end of the server's proof must say (MS-CHAP 2).
+    awaited: String,
+}
+
+impl Doing {
+    fn of(&mut self, kind: u16) -> &mut Asked {
+        match kind {
+            protocol::LCP => &mut self.lcp,
+            protocol::IPCP => &mut self.ipcp,
+            protocol::IPV6CP => &mut self.ipv6cp,
+            protocol::CCP => &mut self.ccp,
+            _ => &mut self.auth,
+        }
+    }
+}
+
+/// The name servers that a client is given, or was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Servers {
+    dns: [u32; 2],
+    wins: [u32; 2],
 }
 
 impl Talk {
@@ -169,6 +221,8 @@ impl Talk {
     }
 }
 
+/// What the router is called.
+pub(crate) const NAME: &str = "wirespeed";
 /// Restart timer and Max-Configure (RFC 1661 §4.6).
 const RESTART: Duration = Duration::from_secs(3);
 const MOST: u8 = 10;
@@ -181,10 +235,11 @@ const UNNUMBERED: u32 = 0x0a70_7070;
 /// What encryption takes of a packet: its header, and the protocol inside.
 const MPPE_OVERHEAD: u16 = 4;
 
-/// One end of a link.
+/// One end of a link. What it took to open it is dropped when it is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     role: Role,
+    doing: Option<Box<Doing>>,
     phase: Phase,
     lcp: Talk,
     auth: Talk,
@@ -197,25 +252,21 @@ pub(crate) struct Machine {
     peer_mru: u16,
     magic: u32,
     challenge: [u8; 16],
-    /// A client's last answer to one: its acknowledgement may be lost (RFC 1994 §4.2).
-    answer: Vec<u8>,
-    /// An attempt that is being looked at, by its number.
-    checking: Option<u8>,
-    /// A refusal that is still to be told.
-    refusal: Option<Vec<u8>>,
-    user: String,
-    /// The name servers that a client still asks for.
-    wants_dns: [bool; 2],
-    given: Admitted,
+    user: Arc<str>,
+    /// This end's address, and the other's.
+    local: u32,
+    remote: u32,
+    servers: Option<Box<Servers>>,
+    encryption: Encryption,
+    /// There are keys to encrypt with; of MS-CHAP 1 there are short ones, too.
+    may_encrypt: bool,
+    has_short: bool,
     /// How this end encrypts, and the other.
     mode: [Option<Mode>; 2],
-    keys_taken: bool,
-    /// What the other end of the server's proof must say (MS-CHAP 2).
-    awaited: String,
     identifier: [u8; 8],
     peer_identifier: [u8; 8],
-    /// `keepalive-timeout`; `None` never asks.
-    keepalive: Option<Duration>,
+    /// `keepalive-timeout`, in seconds; `None` never asks.
+    keepalive: Option<NonZeroU16>,
     heard: Moment,
     echo: Moment,
 }
@@ -236,8 +287,8 @@ impl Machine {
             part.copy_from_slice(&dice().to_be_bytes());
         }
         let way = match &role {
-            Role::Server { asks, .. } => asks.best(),
-            Role::Client { .. } => None,
+            Role::Server { asks } => asks.best(),
+            Role::Client(_) => None,
         };
         let mut machine = Machine {
             phase: Phase::Establish,
@@ -251,18 +302,18 @@ impl Machine {
             peer_mru: DEFAULT_MRU,
             magic: dice() | 1,
             challenge,
-            answer: Vec::new(),
-            checking: None,
-            refusal: None,
-            user: String::new(),
-            wants_dns: [matches!(role, Role::Client { wants_dns: true, .. }); 2],
-            given: Admitted::default(),
+            user: "".into(),
+            local: 0,
+            remote: 0,
+            servers: None,
+            encryption: Encryption::No,
+            may_encrypt: false,
+            has_short: false,
             mode: [None; 2],
-            keys_taken: false,
-            awaited: String::new(),
+            doing: None,
             identifier: [0; 8],
             peer_identifier: [0; 8],
-            keepalive,
+            keepalive: keepalive.and_then(|time| NonZeroU16::new(time.as_secs() as u16)),
             heard: now,
             echo: now,
             role,
@@ -280,12 +331,29 @@ impl Machine {
 
     /// This end's address and the other's, once it is open.
     pub(crate) fn addresses(&self) -> (u32, u32) {
-        (self.given.local, self.given.remote)
+        (self.local, self.remote)
     }
 
     /// The name servers that the other end has told.
     pub(crate) fn dns(&self) -> [u32; 2] {
-        self.given.dns
+        self.servers.as_ref().map_or([0; 2], |servers| servers.dns)
+    }
+
+    /// What it knows while something is being agreed upon.
+    fn doing(&mut self) -> &mut Doing {
+        let wants_dns = matches!(&self.role, Role::Client(login) if login.wants_dns);
+        let fresh = || Box::new(Doing { wants_dns: [wants_dns; 2], ..Doing::default() });
+        self.doing.get_or_insert_with(fresh)
+    }
+
+    /// Forgets that, once all is.
+    fn rest(&mut self) {
+        let settled = |talk: &Talk| talk.off || talk.is_open();
+        let all = settled(&self.ipv6cp) && settled(&self.ccp) && self.phase == Phase::Open;
+        let kept = |doing: &Doing| doing.checking.is_some() || doing.pass.keys.is_some();
+        if all && !self.doing.as_deref().is_some_and(kept) {
+            self.doing = None;
+        }
     }
 
     /// The interface identifiers of this end and of the other, once IPv6CP is open.
@@ -301,7 +369,7 @@ impl Machine {
     }
 
     /// Who has logged in; empty as long as nobody has.
-    pub(crate) fn user(&self) -> &str {
+    pub(crate) fn user(&self) -> &Arc<str> {
         &self.user
     }
 
@@ -313,9 +381,9 @@ impl Machine {
 
     /// The keys of a session that is open and encrypted, once.
     pub(crate) fn take_keys(&mut self) -> Option<(Keys, Mode, Mode)> {
-        let (send, receive) = self.encryption().filter(|_| !self.keys_taken)?;
-        self.keys_taken = true;
-        Some((self.given.pass.keys?, send, receive))
+        let (send, receive) = self.encryption()?;
+        let keys = self.doing.as_mut()?.pass.keys.take()?;
+        Some((keys, send, receive))
     }
 
     /// Ends it.
@@ -344,13 +412,14 @@ impl Machine {
             };
             let talk = self.talk(kind);
             let waits = is_its && !talk.off && !talk.is_open();
-            let Some(due) = talk.due.filter(|_| waits) else { continue };
+            let Some(due) = self.due(kind).filter(|_| waits) else { continue };
             if now >= due {
                 self.again(kind, now, out);
             }
-            let due = self.talk(kind).due.filter(|_| !self.talk(kind).off);
+            let due = self.due(kind).filter(|_| !self.talk(kind).off);
             next = [next, due].into_iter().flatten().min();
         }
+        self.rest();
         if matches!(self.phase, Phase::Down(_)) { None } else { next }
     }
 
@@ -364,13 +433,17 @@ impl Machine {
         }
     }
 
+    fn due(&mut self, kind: u16) -> Option<Moment> {
+        self.doing.as_mut()?.of(kind).due
+    }
+
     /// Nobody has answered in time.
     fn again(&mut self, kind: u16, now: Moment, out: &mut Vec<Vec<u8>>) {
-        if let Some(refusal) = self.refusal.take() {
+        if let Some(refusal) = self.doing().refusal.take() {
             out.push(refusal);
             return self.close(End::Refused, out);
         }
-        if self.talk(kind).tries >= MOST {
+        if self.doing().of(kind).tries >= MOST {
             match kind {
                 protocol::IPV6CP => self.ipv6cp = Talk::off(),
                 protocol::CCP => self.no_encryption(out),
@@ -388,7 +461,7 @@ impl Machine {
     }
 
     fn keep_alive(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) -> Option<Moment> {
-        let timeout = self.keepalive?;
+        let timeout = Duration::from_secs(self.keepalive?.get().into());
         if now >= self.heard + timeout {
             self.close(End::Silent, out);
             return None;
@@ -410,6 +483,12 @@ impl Machine {
         bytes: &[u8],
         out: &mut Vec<Vec<u8>>,
     ) -> Said {
+        let said = self.hear(now, kind, bytes, out);
+        self.rest();
+        said
+    }
+
+    fn hear(&mut self, now: Moment, kind: u16, bytes: &[u8], out: &mut Vec<Vec<u8>>) -> Said {
         if matches!(self.phase, Phase::Down(_)) {
             return Said::Nothing;
         }
@@ -426,7 +505,7 @@ impl Machine {
             (protocol::IPV6CP, Some(control)) if !self.ipv6cp.off => {
                 self.ipv6cp(now, control, out);
             }
-            (protocol::CCP, Some(control)) if !self.ccp.off && self.may_encrypt() => {
+            (protocol::CCP, Some(control)) if !self.ccp.off && self.may_encrypt => {
                 return self.ccp(now, control, out);
             }
             (protocol::LCP | protocol::PAP | protocol::CHAP | protocol::IPCP, None) => {}
@@ -443,6 +522,29 @@ impl Machine {
         data.extend(&bytes[..bytes.len().min(most)]);
         let refusal = Control { code: code::PROTOCOL_REJECT, id: self.lcp.id, data: &data };
         out.push(refusal.write(protocol::LCP));
+    }
+
+    /// Sends a Configure-Request.
+    fn ask(&mut self, kind: u16, options: &[(u8, Vec<u8>)], now: Moment, out: &mut Vec<Vec<u8>>) {
+        let talk = self.talk(kind);
+        talk.id = talk.id.wrapping_add(1);
+        let (id, data) = (talk.id, ppp::options(options));
+        out.push(Control { code: code::CONFIGURE_REQUEST, id, data: &data }.write(kind));
+        let asked = self.doing().of(kind);
+        asked.tries = asked.tries.saturating_add(1);
+        (asked.due, asked.options) = (Some(now + RESTART), data);
+    }
+
+    /// Whether an acknowledgement, if it is one, is of the last request.
+    fn is_acknowledged(&mut self, kind: u16, data: &[u8]) -> bool {
+        self.talk(kind).ours || self.doing().of(kind).options == data
+    }
+
+    /// Our options were refused once more; whether that was too often.
+    fn refused(&mut self, kind: u16) -> bool {
+        let asked = self.doing().of(kind);
+        asked.refused += 1;
+        asked.refused >= MOST
     }
 
     /// Answers a Configure-Request; whether all of it is taken.
@@ -482,15 +584,6 @@ enum Verdict {
     Fine,
     Other(Vec<u8>),
     Unknown,
-}
-
-/// Sends a Configure-Request.
-fn ask(talk: &mut Talk, kind: u16, asked: &[(u8, Vec<u8>)], now: Moment, out: &mut Vec<Vec<u8>>) {
-    talk.id = talk.id.wrapping_add(1);
-    talk.tries = talk.tries.saturating_add(1);
-    talk.due = Some(now + RESTART);
-    talk.asked = ppp::options(asked);
-    out.push(Control { code: code::CONFIGURE_REQUEST, id: talk.id, data: &talk.asked }.write(kind));
 }
 
 /// What fits a length of one byte.

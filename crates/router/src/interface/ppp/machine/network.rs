@@ -19,34 +19,33 @@ const RESET_ACK: u8 = 15;
 
 impl Machine {
     pub(super) fn begin_network(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
-        if let Role::Client { user, encryption, .. } = &self.role {
-            self.user.clone_from(user);
-            self.given.encryption = *encryption;
+        if let Role::Client(login) = &self.role {
+            (self.user, self.encryption) = ((&*login.user).into(), login.encryption);
         }
+        let keys = self.doing().pass.keys;
+        self.may_encrypt = self.encryption != Encryption::No && keys.is_some();
+        self.has_short = keys.is_some_and(|keys| keys.has_short);
         self.phase = Phase::Network;
-        match self.may_encrypt() {
+        match self.may_encrypt {
             true => self.ask_ccp(now, out),
             false => self.no_encryption(out),
         }
         self.opened(now, out);
     }
 
-    pub(super) fn may_encrypt(&self) -> bool {
-        self.given.encryption != Encryption::No && self.given.pass.keys.is_some()
-    }
-
     /// There will be none.
     pub(super) fn no_encryption(&mut self, out: &mut Vec<Vec<u8>>) {
-        if self.given.encryption == Encryption::Required {
+        if self.encryption == Encryption::Required {
             return self.close(End::NoEncryption, out);
         }
         self.ccp = Talk::off();
+        self.doing().pass.keys = None;
     }
 
     /// Whether all is there that packets need.
     pub(super) fn opened(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
         let settled = self.ccp.off || self.ccp.is_open();
-        if settled && self.phase == Phase::Network && self.ipcp.tries == 0 {
+        if settled && self.phase == Phase::Network && self.doing().ipcp.tries == 0 {
             // pppd hears of addresses only when it is encrypted.
             self.ask_ipcp(now, out);
             if !self.ipv6cp.off {
@@ -56,35 +55,37 @@ impl Machine {
         if !self.ipcp.is_open() || !settled || self.phase != Phase::Network {
             return;
         }
-        if self.given.remote == 0 {
-            self.given.remote = UNNUMBERED;
+        if self.remote == 0 {
+            self.remote = UNNUMBERED;
         }
-        if self.given.local == 0 || self.given.local == self.given.remote {
+        if self.local == 0 || self.local == self.remote {
             return self.close(End::NoAddress, out);
         }
         (self.phase, self.echo) = (Phase::Open, now);
     }
 
     pub(super) fn ask_ipcp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
-        let mut asked = vec![(ADDRESS, self.given.local.to_be_bytes().to_vec())];
-        for (n, dns) in self.given.dns.into_iter().enumerate().filter(|(n, _)| self.wants_dns[*n]) {
+        let mut asked = vec![(ADDRESS, self.local.to_be_bytes().to_vec())];
+        let wants = self.doing().wants_dns;
+        for (n, dns) in self.dns().into_iter().enumerate().filter(|(n, _)| wants[*n]) {
             asked.push((DNS + 2 * n as u8, dns.to_be_bytes().to_vec()));
         }
-        ask(&mut self.ipcp, protocol::IPCP, &asked, now, out);
+        self.ask(protocol::IPCP, &asked, now, out);
     }
 
     pub(super) fn judge_ipcp(&mut self, option: u8, value: &[u8]) -> Verdict {
         let Ok(said) = value.try_into().map(u32::from_be_bytes) else { return Verdict::Unknown };
         let is_server = matches!(self.role, Role::Server { .. });
+        let wins = || self.servers.as_ref().map_or([0; 2], |servers| servers.wins);
         let known = match option {
-            ADDRESS if is_server => self.given.remote,
+            ADDRESS if is_server => self.remote,
             ADDRESS if said != 0 => {
-                self.given.remote = said;
+                self.remote = said;
                 return Verdict::Fine;
             }
             _ if !is_server => 0,
-            DNS | 131 => self.given.dns[usize::from(option != DNS)],
-            WINS | 132 => self.given.wins[usize::from(option != WINS)],
+            DNS | 131 => self.dns()[usize::from(option != DNS)],
+            WINS | 132 => wins()[usize::from(option != WINS)],
             _ => 0,
         };
         match known {
@@ -104,11 +105,12 @@ impl Machine {
             code::CONFIGURE_REQUEST => {
                 self.ipcp.theirs = self.answer(protocol::IPCP, control, &options, out);
             }
-            code::CONFIGURE_ACK if is_mine => self.ipcp.ours = control.data == self.ipcp.asked,
+            code::CONFIGURE_ACK if is_mine => {
+                self.ipcp.ours = self.is_acknowledged(protocol::IPCP, control.data);
+            }
             code::CONFIGURE_NAK | code::CONFIGURE_REJECT if is_mine && !self.ipcp.ours => {
-                self.ipcp.refused += 1;
                 let refused = control.code == code::CONFIGURE_REJECT;
-                if self.ipcp.refused >= MOST || !self.ipcp_refused(refused, &options) {
+                if self.refused(protocol::IPCP) || !self.ipcp_refused(refused, &options) {
                     return self.close(End::NoAddress, out);
                 }
                 self.ask_ipcp(now, out);
@@ -127,12 +129,13 @@ impl Machine {
     fn ipcp_refused(&mut self, rejected: bool, options: &[(u8, &[u8])]) -> bool {
         for &(option, value) in options {
             let said = value.try_into().map_or(0, u32::from_be_bytes);
+            let second = usize::from(option != DNS);
             match (option, &self.role) {
                 (ADDRESS, _) if rejected => return false,
-                (DNS | 131, _) if rejected => self.wants_dns[usize::from(option != DNS)] = false,
-                (ADDRESS, Role::Client { .. }) => self.given.local = said,
-                (DNS | 131, Role::Client { .. }) => {
-                    self.given.dns[usize::from(option != DNS)] = said;
+                (DNS | 131, _) if rejected => self.doing().wants_dns[second] = false,
+                (ADDRESS, Role::Client(_)) => self.local = said,
+                (DNS | 131, Role::Client(_)) => {
+                    self.servers.get_or_insert_default().dns[second] = said;
                 }
                 _ => {}
             }
@@ -142,7 +145,7 @@ impl Machine {
 
     pub(super) fn ask_ipv6cp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
         let asked = [(IDENTIFIER, self.identifier.to_vec())];
-        ask(&mut self.ipv6cp, protocol::IPV6CP, &asked, now, out);
+        self.ask(protocol::IPV6CP, &asked, now, out);
     }
 
     pub(super) fn judge_ipv6cp(&mut self, option: u8, value: &[u8]) -> Verdict {
@@ -173,10 +176,10 @@ impl Machine {
             }
             code::CONFIGURE_ACK if is_mine => self.ipv6cp.ours = true,
             code::CONFIGURE_NAK if is_mine && !self.ipv6cp.ours => {
-                self.ipv6cp.refused += 1;
+                let too_often = self.refused(protocol::IPV6CP);
                 let said = options.iter().find(|(kind, _)| *kind == IDENTIFIER);
                 let said = said.and_then(|(_, value)| (*value).try_into().ok());
-                match said.filter(|said| *said != [0; 8] && self.ipv6cp.refused < MOST) {
+                match said.filter(|said| *said != [0; 8] && !too_often) {
                     Some(said) => {
                         self.identifier = said;
                         self.ask_ipv6cp(now, out);
@@ -194,22 +197,18 @@ impl Machine {
         }
     }
 
-    fn has_short(&self) -> bool {
-        self.given.pass.keys.is_some_and(|keys| keys.has_short)
-    }
-
     /// What this end receives is encrypted in the best way, or the best that the other end can.
     pub(super) fn ask_ccp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
         let best = Mode { stateless: true, ..Mode::default() };
         let mode = *self.mode[1].get_or_insert(best);
-        ask(&mut self.ccp, protocol::CCP, &[(MPPE, mode.option().to_vec())], now, out);
+        self.ask(protocol::CCP, &[(MPPE, mode.option().to_vec())], now, out);
     }
 
     pub(super) fn judge_ccp(&mut self, option: u8, value: &[u8]) -> Verdict {
         if option != MPPE || value.len() != 4 {
             return Verdict::Unknown;
         }
-        match Mode::read(value, self.has_short()) {
+        match Mode::read(value, self.has_short) {
             Some((mode, true)) => {
                 self.mode[0] = Some(mode);
                 Verdict::Fine
@@ -236,11 +235,11 @@ impl Machine {
             }
             (Phase::Network, code::CONFIGURE_ACK) if is_mine => self.ccp.ours = true,
             (Phase::Network, code::CONFIGURE_NAK) if is_mine && !self.ccp.ours => {
-                self.ccp.refused += 1;
+                let too_often = self.refused(protocol::CCP);
                 let options = control.options().unwrap_or_default();
                 let said = options.iter().find(|(kind, _)| *kind == MPPE);
-                let mode = said.and_then(|(_, value)| Mode::read(value, self.has_short()));
-                match mode.filter(|_| self.ccp.refused < MOST) {
+                let mode = said.and_then(|(_, value)| Mode::read(value, self.has_short));
+                match mode.filter(|_| !too_often) {
                     Some((mode, _)) => {
                         self.mode[1] = Some(mode);
                         self.ask_ccp(now, out);

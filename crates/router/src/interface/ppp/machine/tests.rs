@@ -12,11 +12,11 @@ fn client(password: &str, allow: Ways) -> Role {
 
 fn encrypting(password: &str, allow: Ways, encryption: Encryption) -> Role {
     let (user, password) = ("bob".to_string(), password.to_string());
-    Role::Client { user, password, allow, wants_dns: true, encryption }
+    Role::Client(Box::new(Login { user, password, allow, wants_dns: true, encryption }))
 }
 
 fn server(asks: Ways) -> Role {
-    Role::Server { name: "ac".to_string(), asks }
+    Role::Server { asks }
 }
 
 const NONE: Ways = Ways { pap: false, chap: false, mschap1: false, mschap2: false };
@@ -77,7 +77,7 @@ impl Link {
                     pass,
                     ..Admitted::default()
                 });
-                self.ends[n].admit(now, &user, admitted, &mut out);
+                self.ends[n].admit(now, &(&*user).into(), admitted, &mut out);
             }
             self.wires[1 - n].extend(out);
         }
@@ -132,7 +132,7 @@ fn ends_meet() {
                 assert_eq!(ends[0].addresses(), (0x0a00_0002, 0x0a00_0001));
                 assert_eq!(ends[1].addresses(), (0x0a00_0001, 0x0a00_0002));
                 assert_eq!(ends.map(Machine::mtu), [1480, 1480]);
-                assert_eq!(ends.map(Machine::user), ["bob", "bob"]);
+                assert_eq!(ends.map(|end| &**end.user()), ["bob", "bob"]);
                 assert_eq!(ends[0].dns(), [0x0808_0808, 0]);
                 let [ours, theirs] = ends.map(Machine::identifiers);
                 assert_eq!(ours, theirs.map(|(own, other)| (other, own)));
