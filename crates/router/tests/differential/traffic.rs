@@ -300,9 +300,9 @@ impl Packet {
             _ => self.src,
         };
         let src_mac = mac_of(self.src);
-        let l2tp = session.is_some_and(|session| !session.on.is_some());
+        let l2tp = session.is_some_and(|session| !session.on().is_some());
         let ends = session.filter(|_| !l2tp);
-        let ends = ends.map(|session| (program.interface(session.on).mac, session.peer));
+        let ends = ends.map(|session| (program.interface(session.on()).mac, session.peer()));
         let (dst_mac, src_mac) = match self.link {
             Link::Session => ends.unwrap_or((own, src_mac)),
             Link::Router => (own, src_mac),
@@ -418,7 +418,7 @@ impl Packet {
             Some(cut) => pieces(&frame, cut),
             None => vec![frame],
         };
-        let one = |frame: Vec<u8>| self.as_sent(frame, session.map(|session| session.id), l2tp);
+        let one = |frame: Vec<u8>| self.as_sent(frame, session.map(|session| session.id()), l2tp);
         whole.into_iter().map(one).collect()
     }
 

@@ -86,6 +86,21 @@ impl Session {
         }
     }
 
+    /// Of PPPoE: the other end.
+    pub fn peer(&self) -> MacAddr {
+        match self.carrier {
+            Carrier::Pppoe { peer, .. } => peer,
+            Carrier::L2tp { .. } | Carrier::Pptp { .. } => MacAddr::default(),
+        }
+    }
+
+    /// Its number in its packets.
+    pub fn id(&self) -> u16 {
+        match self.carrier {
+            Carrier::Pppoe { id, .. } | Carrier::L2tp { id, .. } | Carrier::Pptp { id, .. } => id,
+        }
+    }
+
     /// Whether it is one of the router's servers.
     pub(crate) fn is_servers(&self) -> bool {
         self.item.0 >= ITEMS
