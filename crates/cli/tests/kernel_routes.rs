@@ -279,6 +279,88 @@ fn the_kernels_ipv6_is_followed() {
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());
 }
 
+/// Tables beside main, of both families: that of a number or of a name is the router's of that name, which
+/// marks and rules ask.
+#[test]
+fn the_kernels_tables_are_the_routers() {
+    let Some(mut rig) = Rig::new("tables", &["ping"]) else { return };
+    for (at, name) in [(&rig.r, "eth1"), (&rig.r, "eth2"), (&rig.a, "a0"), (&rig.b, "b0")] {
+        sh(at, &format!("echo 0 >/proc/sys/net/ipv6/conf/{name}/disable_ipv6"));
+    }
+    sh(
+        &rig.r,
+        "for n in 1 2; do
+             ip address add 2001:db8:$n::1/64 dev eth$n nodad; ip address add 10.0.$n.1/24 dev eth$n
+         done",
+    );
+    for (at, n, name) in [(&rig.a, 1, "a0"), (&rig.b, 2, "b0")] {
+        sh(
+            at,
+            &format!(
+                "ip address add 2001:db8:{n}::2/64 dev {name} nodad
+                 ip route add default via 2001:db8:{n}::1
+                 ip link set lo up; ip address add 172.16.7.{n}/32 dev lo
+                 ip address add 2001:db8:7::{n}/128 dev lo nodad"
+            ),
+        );
+    }
+    sh(
+        &rig.r,
+        "ip route add 172.16.7.0/24 via 10.0.2.2 table 100
+         ip route add 2001:db8:7::/64 via 2001:db8:2::2 table 100
+         ip route add blackhole 172.16.7.0/24 table 200
+         ip route add 172.16.9.0/24 via 10.0.2.2 table 300",
+    );
+    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    for n in [1, 2] {
+        rig.console(&format!("/ipv6 address add address=2001:db8:{n}::1/64 interface=ether{n} advertise=no no-dad=yes"));
+    }
+    let four = "/ip route print count-only where dynamic active static routing-mark=";
+    let six = "/ipv6 route print count-only where dynamic active static routing-table=";
+    assert_eq!(rig.console(&format!("{four}100")).trim(), "0", "nobody speaks of it");
+    rig.console("/routing table add name=100; /routing table add name=200");
+    rig.console_comes_to(&format!("{four}100"), "1");
+    rig.console_comes_to(&format!("{six}100"), "1");
+    rig.console_comes_to(&format!("{four}200"), "1");
+    let gateway = ":put [/ip route get [find dst-address=172.16.7.0/24 routing-mark=100] gateway]";
+    assert_eq!(rig.console(gateway).trim(), "10.0.2.2");
+    let unreachable = |rig: &Rig, address: &str| {
+        let said = sh(&rig.a, &format!("ping -q -c 1 -w 1 {address} || true"));
+        assert!(said.contains(" 0 received"), "{said}");
+    };
+    unreachable(&rig, "172.16.7.2");
+    unreachable(&rig, "2001:db8:7::2");
+
+    // A rule, and marks.
+    rig.console("/routing rule add src-address=10.0.1.0/24 action=lookup table=100");
+    let mark = "add chain=prerouting in-interface=ether1 action=mark-routing new-routing-mark=100";
+    rig.console(&format!("/ipv6 firewall mangle {mark}"));
+    for address in ["172.16.7.2", "2001:db8:7::2"] {
+        sh(&rig.a, &format!("ping -q -c 3 -i 0.05 -w 30 {address}"));
+    }
+
+    // They change and go as the kernel's do: by a word, with a link, with an address.
+    sh(&rig.r, "ip route add blackhole 172.16.8.0/24 table 100; ip route flush table 200");
+    rig.console_comes_to(&format!("{four}100"), "2");
+    rig.console_comes_to(&format!("{four}200"), "0");
+    sh(&rig.b, "ip link set b0 down");
+    rig.console_comes_to(&format!("{four}100"), "1");
+    rig.console_comes_to(&format!("{six}100"), "0");
+    sh(&rig.b, "ip link set b0 up; ip address replace 2001:db8:2::2/64 dev b0 nodad");
+    sh(&rig.b, "ip route replace default via 2001:db8:2::1; ip route replace default via 10.0.2.1");
+    sh(&rig.r, "ip route replace 2001:db8:7::/64 via 2001:db8:2::2 table 100");
+    rig.console_comes_to(&format!("{four}100"), "2");
+    rig.console_comes_to(&format!("{six}100"), "1");
+    for address in ["172.16.7.2", "2001:db8:7::2"] {
+        sh(&rig.a, &format!("ping -q -c 3 -i 0.05 -w 30 {address}"));
+    }
+    sh(&rig.r, "ip address del 10.0.2.1/24 dev eth2");
+    rig.console_comes_to(&format!("{four}100"), "1");
+    unreachable(&rig, "172.16.7.2");
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
 /// Bird's own part on a port: the kernel has an address there that is not the router's.
 const ROUTER: &str = "
 router id 10.0.1.9;
@@ -361,6 +443,86 @@ fn has_neighbours(mut rig: Rig, backend: &str) {
     assert!(forwarded.trim().replace(' ', "").parse::<u64>().is_ok_and(|n| n >= 6), "{forwarded}");
     there.says("disable near");
     let line = "/ip route print count-only where dynamic dst-address=172.16.7.1/32";
+    rig.console_comes_to(line, "0");
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
+/// The same by IPv6: OSPFv3, whose neighbours have addresses of the link, and BGP.
+#[test]
+fn a_routing_daemon_has_neighbours_behind_a_port_by_ipv6() {
+    for backend in ["xdp", "packet"] {
+        let programs = ["ping", "bird", "birdc", "sysctl"];
+        let Some(rig) = Rig::new(&format!("ospf6-{backend}"), &programs) else { return };
+        has_neighbours_by_ipv6(rig, backend);
+    }
+}
+
+/// A configuration of bird for IPv4, of which these words are IPv6's.
+fn of_ipv6(config: &str) -> String {
+    let mut six = config.to_string();
+    for (four, word) in [
+        ("router id 10.0.", "ROUTER"),
+        ("ospf v2", "ospf v3"),
+        ("ipv4", "ipv6"),
+        ("10.0.1.", "2001:db8:1::"),
+        ("172.16.7.1/32", "2001:db8:7::1/128"),
+        ("172.16.8.1/32", "2001:db8:8::1/128"),
+        ("ROUTER", "router id 10.0."),
+    ] {
+        six = six.replace(four, word);
+    }
+    six
+}
+
+fn has_neighbours_by_ipv6(mut rig: Rig, backend: &str) {
+    // The kernel's address of the link is not the one that the router makes of the same MAC address.
+    sh(
+        &rig.r,
+        "for n in 1 2; do
+             sysctl -qw net.ipv6.conf.eth$n.addr_gen_mode=1 net.ipv6.conf.eth$n.disable_ipv6=0
+             ip address add 2001:db8:$n::9/64 dev eth$n nodad
+         done
+         ip address add fe80::9/64 dev eth1 nodad
+         sysctl -qw net.ipv6.conf.all.forwarding=1",
+    );
+    for (at, n, name) in [(&rig.a, 1, "a0"), (&rig.b, 2, "b0")] {
+        sh(
+            at,
+            &format!(
+                "sysctl -qw net.ipv6.conf.{name}.addr_gen_mode=0 net.ipv6.conf.{name}.disable_ipv6=0
+                 ip address add 2001:db8:{n}::2/64 dev {name} nodad; ip link set lo up"
+            ),
+        );
+    }
+    sh(&rig.b, "ip route add default via 2001:db8:2::1");
+    sh(&rig.a, "for n in 7 8; do ip address add 2001:db8:$n::1/128 dev lo nodad; done");
+    let ports = [1, 2].map(|n| format!("ether{n}={backend}:eth{n}"));
+    rig.start(&["--port", &ports[0], "--port", &ports[1], "--kernel-routes"]);
+    rig.says("ether1: to the kernel goes what is for its addresses at eth1: ");
+    for n in [1, 2] {
+        rig.console(&format!("/ipv6 address add address=2001:db8:{n}::1/64 interface=ether{n} advertise=no no-dad=yes"));
+    }
+    // Each address has its owner, who answers for it.
+    for address in ["2001:db8:1::1", "2001:db8:1::9"] {
+        let said = sh(&rig.a, &format!("ping -q -c 3 -i 0.05 -w 30 {address}"));
+        assert!(said.contains(" received") && !said.contains("duplicates"), "{address}\n{said}");
+    }
+    let here = Bird::start(&rig.r, rig.home(), "here", &of_ipv6(ROUTER));
+    let there = Bird::start(&rig.a, rig.home(), "there", &of_ipv6(HOST));
+    for (prefix, protocol) in [("2001:db8:7::1/128", "OSPF"), ("2001:db8:8::1/128", "BGP")] {
+        let line =
+            format!("/ipv6 route print count-only where dynamic active dst-address={prefix}");
+        rig.console_comes_to_or(&line, "1", || {
+            format!("{protocol}\n{}\n{}", here.says("show protocols"), there.says("show protocols"))
+        });
+    }
+    // Host b reaches what OSPF and BGP have told of, and host a has its way there by OSPF.
+    for address in ["2001:db8:7::1", "2001:db8:8::1"] {
+        sh(&rig.b, &format!("ping -q -c 3 -i 0.05 -w 60 {address}"));
+    }
+    there.says("disable near");
+    let line = "/ipv6 route print count-only where dynamic dst-address=2001:db8:7::1/128";
     rig.console_comes_to(line, "0");
     rig.signal("TERM");
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());

@@ -13,7 +13,7 @@ use port::linux::{Namespace, Unavailable};
 use port::{Batch, Frame, Pool, Port, PortCounters, Slab, Slots};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -317,9 +317,16 @@ fn the_kernel_keeps_what_is_for_its_addresses() {
             port.receive(NOW, &mut pool, &mut batch);
             for frame in batch.drain() {
                 let bytes = slab.bytes(&frame);
-                let target = if bytes[12..14] == [8, 6] { &bytes[38..42] } else { &bytes[30..34] };
-                let target = Ipv4Addr::from(<[u8; 4]>::try_from(target).unwrap());
-                here += usize::from(target.to_string() == address);
+                let four =
+                    |at: usize| bytes[at..].first_chunk::<4>().map(|&four| IpAddr::from(four));
+                let six = |at: usize| bytes[at..].first_chunk::<16>().map(|&six| IpAddr::from(six));
+                let target = match (&bytes[12..14], bytes[20], bytes.get(54)) {
+                    ([8, 6], ..) => four(38),
+                    ([8, 0], ..) => four(30),
+                    (_, 58, Some(135)) => six(62),
+                    _ => six(38),
+                };
+                here += usize::from(target.unwrap().to_string() == address);
                 pool.free(frame);
             }
             assert_eq!(here == 0, expected, "{address}: {here} frames, {mode:?}");
@@ -332,6 +339,15 @@ fn the_kernel_keeps_what_is_for_its_addresses() {
         assert!(kernels.set(&[[10, 0, 0, 3].into()].into()).unwrap());
         pass("10.0.0.3", true);
         pass("10.0.0.2", false);
+        // The same by IPv6, whose neighbours are solicited.
+        for (at, end, n) in [(&pair.a, "va", "1"), (&pair.b, "vb", "2"), (&pair.b, "vb", "3")] {
+            sh(at, &format!("echo 0 >/proc/sys/net/ipv6/conf/{end}/disable_ipv6"));
+            sh(at, &format!("ip address add 2001:db8::{n}/64 dev {end} nodad"));
+        }
+        pass("2001:db8::2", false);
+        assert!(kernels.set(&["2001:db8::2".parse().unwrap()].into()).unwrap());
+        pass("2001:db8::2", true);
+        pass("2001:db8::3", false);
     }
 }
 

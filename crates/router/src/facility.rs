@@ -43,6 +43,8 @@ pub(crate) struct Facility {
     pub(crate) follows_leases: bool,
     /// Whether it is compiled anew when the router has found out something of IPv6.
     pub(crate) follows_found: bool,
+    /// Whether it is compiled anew when other tables are fed than before.
+    pub(crate) follows_tables: bool,
     /// Whether it is compiled anew when a session is opened, or is over.
     pub(crate) follows_sessions: bool,
     /// Makes its part of the program; called when a menu it is made of has changed.
@@ -215,6 +217,7 @@ impl Facility {
         follows_gateways: false,
         follows_leases: false,
         follows_found: false,
+        follows_tables: false,
         follows_sessions: false,
         compile: |_| (),
         relearn: false,

@@ -37,6 +37,7 @@ use crate::ip::address::{Address, OwnSources};
 use crate::ip::arp;
 use crate::ip::dhcp::{self, client::Leased};
 use crate::ip::dns;
+use crate::ip::fed::FedTable;
 use crate::ip::gateway::{Gateway, Gateways};
 use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
@@ -305,6 +306,8 @@ pub struct Program {
     pub(crate) own_sources: OwnSources,
     /// What DHCP clients were given, when this was compiled.
     pub(crate) leased: Arc<[Leased]>,
+    /// The tables that were fed.
+    pub(crate) tables: Arc<[FedTable]>,
     /// `/ip pool`.
     pub(crate) pools: Arc<[Pool]>,
     /// `/ip dhcp-server` and `/ip dhcp-client`.
@@ -394,6 +397,7 @@ impl Program {
         let (raw, mangle) = (Raw::compile(&mut setting), Mangle::compile(&mut setting));
         Program {
             leased: Arc::default(),
+            tables: Arc::default(),
             pools: Arc::default(),
             dhcp: Arc::default(),
             dns: Arc::default(),

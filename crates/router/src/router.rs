@@ -19,11 +19,11 @@ use crate::firewall::state::RuleState;
 use crate::flow::{self, Hop, Resume};
 use crate::interface::InterfaceId;
 use crate::interface::link::History;
+use crate::ip::fed::{Fed, FedTable};
 use crate::ip::feed::Protocol;
 use crate::ip::neighbour::{FedNeighbour, Neighbours};
 use crate::ip::route::{Routes, Target, TooManyTargets};
 use crate::ip::services::Services;
-use crate::ipv6::found::Fed as Fed6;
 use crate::parts::{InterfaceCounts, Io, Learnt, Links, PathCounts, Stack, Stack6, Stats, Trouble};
 use crate::program::{PortInfo, Program};
 use crate::queue::leaf::Queues;
@@ -196,9 +196,20 @@ impl Router {
 
     /// All routes of IPv6 that somebody else knows now, each prefix once; those fed before are gone. They
     /// are news to the compiler, which makes another table: tens of milliseconds for a hundred thousand.
-    pub fn feed6(&mut self, routes: Vec<Fed6>) {
+    pub fn feed6(&mut self, routes: Vec<Fed>) {
         self.services.v6.fed = routes.into();
         crate::ipv6::found::note(self);
+    }
+
+    /// The names of the routing tables beside main that the configuration speaks of, or has spoken of.
+    pub fn table_names(&self) -> impl Iterator<Item = &str> {
+        self.program.books.marks.routing.iter().map(|(name, _)| name)
+    }
+
+    /// All tables beside main that somebody else knows now; those fed before are gone. Each is the table of
+    /// the routing mark of its name, and news to the compiler, as of [`feed6`](Self::feed6).
+    pub fn feed_tables(&mut self, tables: Vec<FedTable>) {
+        self.services.tables = tables.into();
     }
 
     /// One breath: receives from every port, forwards, does what is due, sends. `ports` are those

@@ -9,7 +9,7 @@ use super::PortSpec;
 use crate::linux::netlink::{Address, Event, Link, Netlink, Topics, Watch};
 use port::linux::{Namespace, Unavailable};
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ impl WatchedNamespace {
 
     /// What of the kernel's can be reached by this interface: its addresses there, and those on
     /// the loopback interface that are not only its own.
-    pub(super) fn addresses_by(&self, index: u32) -> impl Iterator<Item = Ipv4Addr> {
+    pub(super) fn addresses_by(&self, index: u32) -> impl Iterator<Item = IpAddr> {
         /// It has the same number in every namespace.
         const LOOPBACK: u32 = 1;
         let here = self.addresses.iter().filter(move |address| match address.interface {

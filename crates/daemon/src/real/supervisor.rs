@@ -31,7 +31,7 @@ use port::linux::Kernels;
 use port::linux::promiscuous::Promiscuous;
 use port::linux::xdp::QueueWatch;
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -168,7 +168,7 @@ impl Supervisor {
     /// What is for the kernel's own addresses goes to it, where a port is to be so, and the router
     /// has not the same address.
     fn leave_to_kernel(&mut self) {
-        let mut own: Option<BTreeSet<Ipv4Addr>> = None;
+        let mut own: Option<BTreeSet<IpAddr>> = None;
         for port in &self.ports {
             let Standing::There { opened: Owned { index, kernels: Some(kernels), .. }, .. } =
                 &port.standing
@@ -204,10 +204,12 @@ impl Supervisor {
     }
 
     /// The router's own addresses.
-    fn own_addresses(&self) -> BTreeSet<Ipv4Addr> {
+    fn own_addresses(&self) -> BTreeSet<IpAddr> {
         let addresses = self.door.with(|node, _| {
             let program = node.router().program();
-            program.addresses.iter().map(|own| Ipv4Addr::from(own.address)).collect()
+            let four = program.addresses.iter().map(|own| Ipv4Addr::from(own.address).into());
+            let six = program.v6.addresses.iter().map(|own| Ipv6Addr::from(own.address).into());
+            four.chain(six).collect()
         });
         addresses.unwrap_or_default()
     }
@@ -449,6 +451,6 @@ impl Supervisor {
 }
 
 /// Addresses in words.
-fn list(addresses: &BTreeSet<Ipv4Addr>) -> String {
-    addresses.iter().map(Ipv4Addr::to_string).collect::<Vec<_>>().join(", ")
+fn list(addresses: &BTreeSet<IpAddr>) -> String {
+    addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ")
 }

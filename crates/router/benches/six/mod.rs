@@ -1,9 +1,9 @@
 //! A router between two networks of IPv6, its table, and UDP through it.
 
 use super::device::{Device, own_mac, tree_of};
+use router::ip::fed::Fed;
 use router::ip::feed::Protocol;
 use router::ip::route::Target;
-use router::ipv6::found::Fed;
 use std::net::Ipv6Addr;
 use wire::checksum::Sum;
 use wire::icmpv6::{Neighbour, fill_checksum, group_mac, solicited_node};

@@ -11,6 +11,7 @@
 
 use crate::facility::MENUS;
 use crate::ip::menu::VRF7;
+use crate::ip::rule::TABLE;
 use config::{Item, Menu, Tree, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -127,13 +128,14 @@ const MENTIONS: &[(&str, Kind)] = &[
     ("table", Kind::Routing),
 ];
 
-/// In version 7 a VRF's name is that of its table.
-const VRF_NAME: (&str, Kind) = ("name", Kind::Routing);
+/// In version 7 a VRF's name is that of its table, and tables are named before they are spoken of.
+const TABLE_NAME: (&str, Kind) = ("name", Kind::Routing);
 
 /// The properties of a menu that hold names of marks.
 fn mentions(menu: &Menu) -> impl Iterator<Item = &'static (&'static str, Kind)> {
-    let vrf = (menu.path == VRF7.path).then_some(&VRF_NAME);
-    MENTIONS.iter().filter(|(name, _)| menu.property(name).is_some()).chain(vrf)
+    let is_table = [VRF7.path, TABLE.path].contains(&menu.path);
+    let named = is_table.then_some(&TABLE_NAME);
+    MENTIONS.iter().filter(|(name, _)| menu.property(name).is_some()).chain(named)
 }
 
 /// Whether items of a menu mention marks.

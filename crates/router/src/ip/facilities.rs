@@ -3,6 +3,7 @@
 
 use super::address::{self, Address, OwnSources};
 use super::dhcp::client::Leased;
+use super::fed::marked;
 use super::feed::{FedRoute, Protocol};
 use super::gateway::{self, Gateways, Routed, Typed};
 use super::neighbour::{Neighbour, Status};
@@ -73,6 +74,7 @@ pub(crate) static ARP: Facility = Facility {
 pub(crate) static ROUTE: Facility = Facility {
     after: &[&ADDRESS, &vrf::FACILITY],
     follows_gateways: true,
+    follows_tables: true,
     compile: |c| {
         let program = &c.program;
         let (enabled, runs) = (|id| program.is_enabled(id), |id| program.runs(id));
@@ -84,7 +86,10 @@ pub(crate) static ROUTE: Facility = Facility {
         let gateways = Gateways::find_out(&ways, &typed, program, c.silent);
         ways.extend(typed.iter().map(|route| route.candidate(program, &gateways)));
         ways.extend(c.leased.iter().flat_map(|leased| routes_of(program, leased)));
+        let fed = marked(c.tables, &program.books.marks, |table| &table.four);
+        ways.extend(fed.map(|(table, fed)| fed.candidate(table, program)));
         c.routes = Some(route::Change::between(&c.ways, ways));
+        c.program.tables = c.tables.clone();
         c.program.gateways = Arc::new(gateways);
         c.program.silent = c.silent.clone();
     },
@@ -183,9 +188,13 @@ fn routes_page(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<
     }
     let from = fed_after.map_or(0, |last| last.0 - BY_PLACE + 1);
     let fed = status.router.v4.routes.fed_routes(from).take(max - items.len());
-    items.extend(fed.map(|route| status.fed_route(&route)));
+    items.extend(fed.map(|route| status.fed_route(&route, Mark::NONE)));
+    items.extend(status.routes_of_tables(from.saturating_sub(TABLES), max - items.len()));
     items
 }
+
+/// Where the places of the routes of fed tables begin: there are not so many of main.
+const TABLES: u32 = 1 << 28;
 
 impl RouterStatus<'_> {
     fn ip_settings(&self, property: &str) -> Option<Value> {
@@ -265,10 +274,25 @@ impl RouterStatus<'_> {
         }
     }
 
+    /// The routes of fed tables from one on, at most `max`.
+    fn routes_of_tables(&self, from: u32, max: usize) -> Vec<Item> {
+        let program = &self.router.program;
+        let all = marked(&program.tables, &program.books.marks, |table| &table.four);
+        let some = (0..).zip(all).skip(from as usize).take(max);
+        let items = some.map(|(at, (table, fed))| {
+            let active = self.router.v4.routes.is_active(&fed.candidate(table, program));
+            let (prefix, target, protocol) = (fed.prefix, &fed.target, fed.protocol);
+            let route = FedRoute { place: TABLES + at, prefix, target, protocol, active };
+            self.fed_route(&route, table)
+        });
+        items.collect()
+    }
+
     /// A fed route: flags `ADb`, or `Db` while its link is down or another one is better.
-    fn fed_route(&self, route: &FedRoute<'_>) -> Item {
+    fn fed_route(&self, route: &FedRoute<'_>, table: Mark) -> Item {
         let is = |protocol| Value::Bool(route.protocol == protocol);
-        let mut values = Values::from([
+        let mut values = self.of_table(table);
+        values.extend([
             ("dst-address", Value::Cidr(route.prefix.bits().into(), route.prefix.len())),
             ("distance", number(route.protocol.distance().into())),
             ("active", Value::Bool(route.active)),

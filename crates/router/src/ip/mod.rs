@@ -21,6 +21,8 @@ pub(crate) mod facilities;
 pub mod neighbour;
 // Routes from elsewhere: a protocol, the kernel, a file.
 pub mod feed;
+// Tables beside main that somebody else knows.
+pub mod fed;
 // Routes: the best of each prefix is in the FIB.
 pub mod route;
 // Tables beside main, by routing mark.

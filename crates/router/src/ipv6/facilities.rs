@@ -2,13 +2,14 @@
 //! what is shown of them.
 
 use super::address::{self, Address};
-use super::found::Fed;
 use super::menu;
 use super::route::{self, Candidate, Routes};
 use super::settings::Settings;
 use crate::facility::{Facility, Rows};
 use crate::firewall::mark::Mark;
+use crate::interface::InterfaceId;
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::ip::fed::{Fed, marked};
 use crate::ip::feed::Protocol;
 use crate::ip::gateway::{self, CONNECTED};
 use crate::ip::neighbour::Neighbour;
@@ -52,8 +53,9 @@ pub(crate) static NEIGHBOR: Facility =
 pub(crate) static ROUTE: Facility = Facility {
     after: &[&ADDRESS],
     follows_gateways: true,
+    follows_tables: true,
     compile: |c| {
-        let (ways, gateways) = route::candidates(c.tree, &c.program, c.silent);
+        let (ways, gateways) = route::candidates(c.tree, &c.program, c.silent, c.tables);
         c.program.v6.routes = Arc::new(Routes::of(ways));
         c.program.v6.gateways = Arc::new(gateways);
     },
@@ -122,16 +124,19 @@ fn routes_page(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<
         items.truncate(max);
     }
     let from = fed_after.map_or(0, |last| last.0 - BY_PLACE + 1);
-    let fed = status.router.program.v6.found.fed.iter().enumerate().skip(from as usize);
+    let program = &status.router.program;
+    let main = program.v6.found.fed.iter().map(|fed| (Mark::NONE, fed));
+    let tables = marked(&program.tables, &program.books.marks, |table| &table.six);
+    let fed = main.chain(tables).enumerate().skip(from as usize);
     let room = max - items.len();
     items.extend(fed.take(room).map(|(place, fed)| fed_route(status, place as u32, fed)));
     items
 }
 
 /// A fed route: flags `AD` and who knows it.
-fn fed_route(status: &RouterStatus, place: u32, fed: &Fed) -> Item {
+fn fed_route(status: &RouterStatus, place: u32, (table, fed): (Mark, &Fed)) -> Item {
     let program = &status.router.program;
-    let way = route::fed_candidate(fed, program);
+    let way = fed.candidate(table, program);
     let is = |protocol| Value::Bool(fed.protocol == protocol);
     let ends = |target| Value::Bool(fed.target == target);
     let mut values = Values::from([
@@ -146,6 +151,9 @@ fn fed_route(status: &RouterStatus, place: u32, fed: &Fed) -> Item {
         ("unreachable", ends(Target::Unreachable)),
         ("prohibit", ends(Target::Prohibit)),
     ]);
+    if let Some(name) = program.books.marks.routing.name(table) {
+        values.insert("routing-table", Value::Text(name.to_string()));
+    }
     let name = |interface| program.interface(interface).name.to_string();
     let gateways: Vec<String> = match &fed.target {
         Target::Connected(interface) => vec![name(*interface)],
@@ -219,7 +227,11 @@ fn told_routes(status: &RouterStatus) -> Vec<Item> {
         if let Target::Gateways(ways) = &told.target {
             let name = |interface| program.interface(interface).name.to_string();
             let gateway = |&(interface, address): &(_, u128)| {
-                Value::Text(format!("{}%{}", Ipv6Addr::from(address), name(interface)))
+                let address = Ipv6Addr::from(address);
+                Value::Text(match interface {
+                    InterfaceId::NONE => address.to_string(),
+                    interface => format!("{address}%{}", name(interface)),
+                })
             };
             let gateways: Vec<_> = ways.iter().map(gateway).collect();
             let status = |way| gateway::status::<u128>(way, Mark::NONE, CONNECTED, program);

@@ -8,7 +8,7 @@
 use super::pool::Pool;
 use super::{dhcp, nd};
 use crate::interface::InterfaceId;
-use crate::ip::feed::Protocol;
+use crate::ip::fed::Fed;
 use crate::ip::gateway::How;
 use crate::ip::route::Target;
 use crate::router::Router;
@@ -54,17 +54,6 @@ pub(crate) struct Told {
     pub(crate) check: Option<How>,
     /// By whom, as `print` shows it.
     pub(crate) by: &'static str,
-}
-
-/// A route that somebody else knows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fed {
-    /// The network.
-    pub prefix: Ipv6Prefix,
-    /// What lies behind it.
-    pub target: Target<u128>,
-    /// Who knows it.
-    pub protocol: Protocol,
 }
 
 /// Notes what has been found out by now: news, if it is something else than before.

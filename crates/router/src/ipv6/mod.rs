@@ -41,6 +41,7 @@ use crate::firewall::mangle::Mangle;
 use crate::firewall::nat::Nat;
 use crate::firewall::raw::Raw;
 use crate::interface::InterfaceId;
+use crate::ip::fed::Fed;
 use crate::ip::gateway::Gateways;
 use crate::ip::icmp::RateLimit;
 use crate::ip::route::Target;
@@ -212,7 +213,7 @@ pub(crate) struct State {
     /// What was found out.
     pub(crate) found: Arc<Found>,
     /// Routes that somebody else knows.
-    pub(crate) fed: Arc<[found::Fed]>,
+    pub(crate) fed: Arc<[Fed]>,
     /// How many redirects may go out.
     pub(crate) redirects: RateLimit,
 }

@@ -14,10 +14,10 @@
 //!
 //! **Missing**: routing rules, VRFs, and routing protocols.
 
-use super::found::{Fed, Told};
+use super::found::Told;
 use super::menu::ROUTE;
 use crate::firewall::mark::Mark;
-use crate::interface::InterfaceId;
+use crate::ip::fed::{FedTable, marked};
 use crate::ip::fib::{Fib, NextHopId};
 use crate::ip::gateway::{self, CONNECTED, Gateway, Gateways, Routed, Typed};
 use crate::ip::route::{self, Target};
@@ -184,6 +184,7 @@ pub(crate) fn candidates(
     tree: &Tree,
     program: &Program,
     silent: &Arc<BTreeSet<Gateway>>,
+    tables: &[FedTable],
 ) -> (Vec<Candidate>, Gateways<u128>) {
     let mut ways = Vec::new();
     let mut add = |prefix, target| ways.push(way(prefix, 0, Some(target)));
@@ -207,7 +208,9 @@ pub(crate) fn candidates(
     typed.extend(program.v6.found.routes.iter().map(|told| told_route(told, program)));
     let gateways = Gateways::find_out(&ways, &typed, program, silent);
     ways.extend(typed.iter().map(|route| route.candidate(program, &gateways)));
-    ways.extend(program.v6.found.fed.iter().map(|fed| fed_candidate(fed, program)));
+    let main = program.v6.found.fed.iter().map(|fed| (Mark::NONE, fed));
+    let fed = main.chain(marked(tables, &program.books.marks, |table| &table.six));
+    ways.extend(fed.map(|(table, fed)| fed.candidate(table, program)));
     (ways, gateways)
 }
 
@@ -224,20 +227,6 @@ pub(super) fn told_route(told: &Told, program: &Program) -> Typed<u128> {
     }
     made.check = told.check;
     made
-}
-
-/// The way that a route means which somebody else knows; those of its gateways count whose interface runs.
-pub(super) fn fed_candidate(fed: &Fed, program: &Program) -> Candidate {
-    let target = match &fed.target {
-        Target::Connected(interface) => program.runs(*interface).then(|| fed.target.clone()),
-        Target::Gateways(ways) => {
-            let runs = |way: &(InterfaceId, u128)| program.runs(way.0);
-            let ways: Vec<_> = ways.iter().copied().filter(runs).collect();
-            (!ways.is_empty()).then_some(Target::Gateways(ways))
-        }
-        other => Some(other.clone()),
-    };
-    way(fed.prefix, fed.protocol.distance(), target)
 }
 
 impl Routed for u128 {

@@ -1,9 +1,9 @@
-//! IPv4 addresses of links.
+//! Addresses of links; IPv6's are only read.
 
 use super::message::{Message, Received, attribute, ipv4, u32_at};
 use super::socket::{CREATE, EXCLUSIVE, Netlink};
 use port::linux::Unavailable;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// An address of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub struct Address {
     /// The link's number.
     pub interface: u32,
     /// The address itself.
-    pub address: Ipv4Addr,
-    /// Of the network it is in, 0 to 32.
+    pub address: IpAddr,
+    /// Of the network it is in.
     pub prefix_len: u8,
 }
 
@@ -24,6 +24,7 @@ const ADDRESS: u16 = 1;
 const LOCAL: u16 = 2;
 const BROADCAST: u16 = 4;
 const INET: u8 = 2;
+const INET6: u8 = 10;
 
 /// `struct ifaddrmsg`.
 fn header(prefix_len: u8, interface: u32) -> [u8; 8] {
@@ -33,24 +34,31 @@ fn header(prefix_len: u8, interface: u32) -> [u8; 8] {
 }
 
 impl Address {
-    /// What a message says of an IPv4 address.
+    /// What a message says of an address of IPv4 or IPv6.
     pub(super) fn read(message: &Received<'_>) -> Option<Address> {
-        if *message.body.first()? != INET {
-            return None;
-        }
+        let family = *message.body.first()?;
         let attributes = message.body.get(8..)?;
         let local = attribute(attributes, LOCAL).or(attribute(attributes, ADDRESS))?;
         Some(Address {
             interface: u32_at(message.body, 4)?,
-            address: ipv4(local)?.into(),
+            address: match family {
+                INET => Ipv4Addr::from(ipv4(local)?).into(),
+                INET6 => IpAddr::from(<[u8; 16]>::try_from(local).ok()?),
+                _ => return None,
+            },
             prefix_len: message.body[1],
         })
     }
 }
 
+/// The request for a dump of all of IPv4.
+fn all_of_ipv4() -> Message {
+    Message::new(GET, 0, &header(0, 0))
+}
+
 /// The request for a dump of all of them.
 pub(super) fn all() -> Message {
-    Message::new(GET, 0, &header(0, 0))
+    Message::new(GET, 0, &[0; 8])
 }
 
 impl Netlink {
@@ -60,7 +68,7 @@ impl Netlink {
     /// [`Unavailable`]: what the kernel says.
     pub fn addresses(&mut self) -> Result<Vec<Address>, Unavailable> {
         let mut addresses = Vec::new();
-        self.dump("list the addresses", all, &mut |message| match message {
+        self.dump("list the addresses", all_of_ipv4, &mut |message| match message {
             None => addresses.clear(),
             Some(message) => addresses.extend(Address::read(&message)),
         })?;

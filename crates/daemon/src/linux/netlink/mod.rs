@@ -13,7 +13,7 @@
 //! the answer; only a [`Watch`] never waits. What is refused says what was tried, what the kernel
 //! said, and why, in its own words where it gives them.
 //!
-//! Missing: **IPv6** but for its routes and neighbours, which are read; **routing rules, traffic control** (`ip rule`, `tc`).
+//! Missing: **IPv6** but for its addresses, routes and neighbours, which are read; **routing rules, traffic control** (`ip rule`, `tc`).
 
 // Messages and their attributes.
 mod message;
@@ -48,7 +48,7 @@ pub use connection::Connections;
 pub use link::{End, Link, Tun};
 pub use neighbour::Neighbour;
 pub use route::{NextHop, Route, RouteKind};
-pub use route6::Route6;
+pub use route6::{Listed, Route6};
 pub use socket::Netlink;
 pub use watch::{Event, Place, Topics, Watch};
 

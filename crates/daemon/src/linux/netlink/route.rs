@@ -80,6 +80,8 @@ pub enum Gateway<A = Ipv4Addr> {
 
 /// The table that `ip route` shows.
 pub const MAIN: u32 = 254;
+/// The table of the kernel's own addresses.
+pub const LOCAL: u32 = 255;
 
 // linux/rtnetlink.h.
 pub(super) const NEW: u16 = 24;

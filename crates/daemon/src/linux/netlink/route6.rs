@@ -13,20 +13,23 @@ use super::message::{Message, Received, attribute, attributes, u16_at, u32_at};
 use super::object::Objects;
 use super::route::{
     CLONED, DEAD, DESTINATION, ENCAP_TYPE, GATEWAY, GET, Gateway, MULTIPATH, NEXT_HOP_ID, NextHop,
-    OUT_INTERFACE, PRIORITY, RouteKind, TABLE, VIA,
+    OUT_INTERFACE, PRIORITY, Route, RouteKind, TABLE, VIA,
 };
 use super::socket::Netlink;
 use port::linux::Unavailable;
-use std::net::{IpAddr, Ipv6Addr};
-use wire::Ipv6Prefix;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use wire::{Ipv4Prefix, Ipv6Prefix};
 
 const INET6: u8 = 10;
 
 /// One route of IPv6.
+pub type Route6 = Listed<Ipv6Prefix, Ipv6Addr>;
+
+/// One route of either family, as it stands in a table that is read as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route6 {
+pub struct Listed<P, A> {
     /// Where it leads.
-    pub destination: Ipv6Prefix,
+    pub destination: P,
     /// The table: 254 is the main one.
     pub table: u32,
     /// The kernel's metric: the least wins.
@@ -36,7 +39,14 @@ pub struct Route6 {
     /// What becomes of packets.
     pub kind: RouteKind,
     /// By which ways; several share the traffic.
-    pub next_hops: Vec<NextHop<Ipv6Addr>>,
+    pub next_hops: Vec<NextHop<A>>,
+}
+
+impl From<Route> for Listed<Ipv4Prefix, Ipv4Addr> {
+    fn from(route: Route) -> Self {
+        let Route { destination, table, priority, protocol, kind, next_hops, .. } = route;
+        Listed { destination, table, priority, protocol, kind, next_hops }
+    }
 }
 
 fn address(value: &[u8]) -> Option<u128> {

@@ -251,7 +251,7 @@ fn a_watch_tells_all_there_is_and_then_what_happens() {
     // The kernel says nothing of the ways that come to life with an address: all are told anew, and
     // once more when it is done.
     let address = Address { interface, address: [10, 0, 0, 8].into(), prefix_len: 24 };
-    done(in_a.add_address("va", address.address, 24));
+    done(in_a.add_address("va", [10, 0, 0, 8].into(), 24));
     let complete = |events: &[Event]| events.iter().filter(|e| **e == Event::Complete).count();
     let events = until(&mut watch, |events| complete(events) >= 2);
     assert!(events.contains(&Event::Address(address)), "{events:#?}");

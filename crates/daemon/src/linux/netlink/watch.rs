@@ -16,6 +16,7 @@
 
 use super::message::{Received, messages};
 use super::object::{self, Objects};
+use super::route::LOCAL;
 use super::socket::{BUFFER, Netlink, subscribe, unavailable};
 use super::{Address, Link, Neighbour, Route, Route6, address, link, neighbour, route};
 use crate::clock::Clock;
@@ -33,7 +34,7 @@ use wire::Moment;
 pub struct Topics {
     /// Links.
     pub links: bool,
-    /// IPv4 addresses.
+    /// Addresses of both families.
     pub addresses: bool,
     /// IPv4 routes of this table.
     pub routes: Option<u32>,
@@ -69,6 +70,8 @@ pub enum Event {
     RouteGone(Route),
     /// Something has happened to IPv6's routes: they are to be read anew.
     Routes6,
+    /// Something has happened to IPv4's in a table that is not the watched one, nor the local one.
+    OtherTable,
     /// A neighbour is there, or is otherwise than before.
     Neighbour(Neighbour),
     /// A neighbour is gone.
@@ -140,7 +143,7 @@ impl Watch {
             | group(3, topics.neighbours)
             | group(5, routes || topics.addresses)
             | group(7, routes)
-            | group(9, topics.routes6)
+            | group(9, topics.routes6 || topics.addresses)
             | group(11, topics.routes6)
             | group(32, routes);
         let socket = subscribe(groups).map_err(|e| unavailable("watch the interfaces", e))?;
@@ -232,6 +235,14 @@ impl Watch {
             Err(Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The routes of IPv4 of a table as they are now.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: what the kernel says.
+    pub fn routes(&mut self, table: u32) -> Result<Vec<Route>, Unavailable> {
+        self.netlink.routes(table)
     }
 
     /// The routes of IPv6 of a table as they are now.
@@ -328,6 +339,7 @@ fn event(topics: Topics, objects: &Objects, message: &Received<'_>) -> Option<Ev
         return Some(Event::Routes6);
     }
     let watched = |route: &Route| topics.routes.is_some_and(|t| t == 0 || t == route.table);
+    let elsewhere = |route: &Route| (route.table != LOCAL).then_some(Event::OtherTable);
     match message.kind {
         link::NEW | link::DEL if !topics.links || !Link::is_about(message) => None,
         link::NEW => Link::read(message).map(Event::Link),
@@ -336,10 +348,14 @@ fn event(topics: Topics, objects: &Objects, message: &Received<'_>) -> Option<Ev
         address::NEW => Address::read(message).map(Event::Address),
         address::DEL => Address::read(message).map(Event::AddressGone),
         route::NEW => {
-            let route = Route::read(message, objects).filter(watched)?;
-            Some(Event::Route { route, place: Place::of(message.flags) })
+            let route = Route::read(message, objects)?;
+            let place = Place::of(message.flags);
+            if watched(&route) { Some(Event::Route { route, place }) } else { elsewhere(&route) }
         }
-        route::DEL => Route::read(message, objects).filter(watched).map(Event::RouteGone),
+        route::DEL => {
+            let route = Route::read(message, objects)?;
+            if watched(&route) { Some(Event::RouteGone(route)) } else { elsewhere(&route) }
+        }
         neighbour::NEW => Neighbour::read(message).map(Event::Neighbour),
         neighbour::DEL => Neighbour::read(message).map(Event::NeighbourGone),
         _ => None,

@@ -3,6 +3,7 @@
 //! ```text
 //!  Watch (main table, links, ─► Table: what the ─┬─► changed prefixes ─► Door ─► Router::feed
 //!   │     neighbours)           kernel has       ├─► all of IPv6's ────► Door ─► feed6
+//!   │                                            ├─► other tables ─────► Door ─► feed_tables
 //!   │                                            └─► all neighbours ───► Door ─► feed_neighbours(6)
 //!   └ overrun: told anew ─► what was not told again is gone
 //! ```
@@ -17,27 +18,34 @@
 //! `/ipv6 neighbor` as long as it has them; those it calls stale are the router's own to ask for. All are told anew twice a second,
 //! for the router drops them with their link: 30 ns for each.
 //!
+//! A table beside main is followed while the router's configuration speaks of one by its number, or by the
+//! name that iproute2's `rt_tables` gives it: as a routing mark, in `/routing table`, `/routing rule`. The
+//! router's own rules and marks say who asks it.
+//!
 //! A routing daemon has its sessions by addresses that are the kernel's alone, which ports by AF_XDP
 //! leave to it ([`Kernels`](port::linux::Kernels)).
 //!
-//! Never writes to the kernel's tables. Missing: **tables but the main one**.
+//! Never writes to the kernel's tables. Missing: **the kernel's own rules** (`ip rule`); `throw` in a table
+//! beside main, which is as if it were not there.
 
 // What the kernel has.
 mod table;
-// Its routes of IPv6.
-mod table6;
+// Which of its tables has which name.
+mod names;
+// Its routes of IPv6, and its tables beside main.
+mod whole;
 
 use super::namespace;
 use super::spec::{Backend, PortSpec};
 use super::supervisor::Tell;
 use crate::alarm::Alarm;
-use crate::linux::netlink::{Event, Topics, Watch, route::MAIN};
+use crate::linux::netlink::{Event, Listed, Topics, Watch, route::MAIN};
 use crate::live::Door;
 use crate::node::Node;
 use port::linux::{Namespace, Unavailable};
+use router::ip::fed::{Fed, FedTable};
 use router::ip::feed::Protocol;
 use router::ip::route::{Target, TooManyTargets};
-use router::ipv6::found::Fed;
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -45,7 +53,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use table::{End, Table};
-use table6::Stale;
+use whole::Stale;
 use wire::Ipv4Prefix;
 
 /// Where a prefix leads, and who says so.
@@ -69,11 +77,25 @@ struct Follower {
     /// Whether IPv6's routes are to be read, and what was made of them last.
     stale: Stale,
     six: Vec<Fed>,
+    /// The same of tables beside main.
+    others: Others,
     /// What was said last of what does not go.
     trouble: String,
     overruns: u64,
     /// Of how many routes it was said that they lead by no port, and by others as well.
     left_out: (usize, usize),
+}
+
+/// The tables beside main that the router speaks of.
+#[derive(Default)]
+struct Others {
+    stale: Stale,
+    /// All names of tables that it has.
+    names: Vec<String>,
+    /// The kernel's of these names.
+    wanted: Vec<(u32, String)>,
+    /// What was made of them last.
+    fed: Vec<FedTable>,
 }
 
 /// The way to the router.
@@ -126,7 +148,7 @@ impl Mirror {
                 let feeder = Feeder { door, tell, ports, taps, full: false, has_neighbours: false };
                 let (watch, table) = (Some(watch), Table::default());
                 let (trouble, overruns, left_out) = (String::new(), 0, (0, 0));
-                let (stale, six) = (Stale::default(), Vec::new());
+                let (stale, six, others) = (Stale::default(), Vec::new(), Others::default());
                 Follower {
                     namespace,
                     file,
@@ -135,6 +157,7 @@ impl Mirror {
                     feeder,
                     stale,
                     six,
+                    others,
                     trouble,
                     overruns,
                     left_out,
@@ -175,11 +198,14 @@ impl Follower {
     fn run(mut self, stop: &AtomicBool, alarm: &Alarm) {
         while !stop.load(Ordering::Acquire) {
             self.look_up_namespace();
-            let Some(ports) = self.feeder.interfaces() else { return };
+            let Some((ports, names)) = self.feeder.interfaces() else { return };
             if self.table.set_ports(ports) {
                 self.stale.hear();
+                self.others.stale.hear();
             }
+            self.others.set_names(names);
             let done = self.follow().and_then(|()| self.read_six());
+            let done = done.and_then(|()| self.read_others());
             self.say_trouble(done);
             if !self.feeder.flush(&mut self.table) || !self.feeder.tell_neighbours(&self.table) {
                 return;
@@ -189,7 +215,8 @@ impl Follower {
             alarm.set();
             if !stop.load(Ordering::Acquire) {
                 let due = self.watch.as_ref().and_then(Watch::due);
-                let due = due.into_iter().chain(self.stale.due()).min();
+                let due =
+                    due.into_iter().chain(self.stale.due()).chain(self.others.stale.due()).min();
                 alarm.sleep(&fds, due.map_or(LOOK, |due| due.min(LOOK)));
             }
         }
@@ -197,12 +224,17 @@ impl Follower {
 
     /// Hears what has happened, and tells the router on the way if it is much.
     fn follow(&mut self) -> Result<(), Unavailable> {
-        let Follower { watch: Some(watch), table, feeder, stale, .. } = self else {
+        let Follower { watch: Some(watch), table, feeder, stale, others, .. } = self else {
             return Ok(());
         };
         let done = watch.poll(&mut |event| {
-            if matches!(event, Event::Routes6 | Event::Link(_) | Event::LinkGone(_)) {
+            let of_links = matches!(event, Event::Routes6 | Event::Link(_) | Event::LinkGone(_));
+            if of_links {
                 stale.hear();
+            }
+            // (IPv4's routes that go with a link or an address go without a word, and all is told anew.)
+            if of_links || matches!(event, Event::OtherTable | Event::Anew) {
+                others.stale.hear();
             }
             table.hear(event);
             if table.changed() >= WAITING {
@@ -224,7 +256,7 @@ impl Follower {
         if stale.due() != Some(Duration::ZERO) {
             return Ok(());
         }
-        let six = stale.read(|| watch.routes6(MAIN).map(|routes| table6::fed(table, routes)))?;
+        let six = stale.read(|| watch.routes6(MAIN).map(|routes| whole::fed6(table, routes)))?;
         self.feed_six(six);
         Ok(())
     }
@@ -233,6 +265,31 @@ impl Follower {
         if self.six != six {
             self.six.clone_from(&six);
             let _ = self.feeder.door.with(|node, _| node.router_mut().feed6(six));
+        }
+    }
+
+    /// Reads the tables beside main if it is time to, and tells the router what is in them.
+    fn read_others(&mut self) -> Result<(), Unavailable> {
+        let Follower { watch: Some(watch), table, others, .. } = self else { return Ok(()) };
+        if others.stale.due() != Some(Duration::ZERO) {
+            return Ok(());
+        }
+        let Others { stale, wanted, .. } = others;
+        let mut read = |&(number, ref name): &(u32, String)| -> Result<FedTable, Unavailable> {
+            let four = watch.routes(number)?.into_iter().filter(|route| route.tos == 0);
+            let four = whole::fed(table, four.map(Listed::from).collect());
+            let six = whole::fed6(table, watch.routes6(number)?);
+            Ok(FedTable { name: name.clone(), four, six })
+        };
+        let tables = stale.read(|| wanted.iter().map(&mut read).collect::<Result<_, _>>())?;
+        self.feed_others(tables);
+        Ok(())
+    }
+
+    fn feed_others(&mut self, tables: Vec<FedTable>) {
+        if self.others.fed != tables {
+            self.others.fed.clone_from(&tables);
+            let _ = self.feeder.door.with(|node, _| node.router_mut().feed_tables(tables));
         }
     }
 
@@ -277,6 +334,7 @@ impl Follower {
             self.watch = None;
             self.table.forget();
             self.feed_six(Vec::new());
+            self.feed_others(Vec::new());
             let text = format!("the network namespace {name} is gone, and its routes with it");
             self.feeder.say("route,warning", &text);
         }
@@ -291,9 +349,20 @@ impl Follower {
     }
 }
 
+impl Others {
+    /// The router speaks of tables of these names.
+    fn set_names(&mut self, names: Vec<String>) {
+        if self.names != names {
+            self.wanted = names::numbered(names.iter().map(String::as_str));
+            self.names = names;
+            self.stale.hear();
+        }
+    }
+}
+
 impl Feeder {
-    /// What the kernel's interfaces are to the router; `None` if that is gone.
-    fn interfaces(&self) -> Option<HashMap<String, End>> {
+    /// What the kernel's interfaces are to the router, and of which tables it speaks; `None` if that is gone.
+    fn interfaces(&self) -> Option<(HashMap<String, End>, Vec<String>)> {
         let interfaces = self.door.with(|node, _| {
             let program = node.router().program();
             let interface = |at: usize| {
@@ -302,7 +371,9 @@ impl Feeder {
             };
             let ports = self.ports.iter();
             let ports = ports.map(|(at, name)| (name.clone(), End::Port(interface(*at))));
-            ports.chain(self.taps.iter().map(|name| (name.clone(), End::Kernels))).collect()
+            let ends = ports.chain(self.taps.iter().map(|name| (name.clone(), End::Kernels)));
+            let names = node.router().table_names().map(str::to_string);
+            (ends.collect(), names.collect())
         });
         interfaces.ok()
     }

@@ -18,7 +18,8 @@
 //!
 //! Of weights that need more than 64 shares the nearest ratio is taken that does not.
 //!
-//! Of IPv6's routes, which are read anew as a whole, [`table6`](super::table6) makes the router's.
+//! Of IPv6's routes, and of other tables, which are read anew as a whole, [`whole`](super::whole) makes the
+//! router's.
 //!
 //! Missing: **routes by type of service**.
 

@@ -1,18 +1,21 @@
-//! The kernel's routes of IPv6: where prefixes lead, for the router.
+//! Tables that are read as a whole: where prefixes lead, for the router.
 //!
 //! ```text
-//!  something happened ─► stale ─ settled ─► all of them, read ─► the best of each prefix ─► Router::feed6
+//!  something happened ─► stale ─ settled ─► all of them, read ─► the best of each prefix ─► feed6, feed_tables
 //! ```
 //!
-//! What stands where is as of IPv4 ([`table`](super::table)). They are read as a whole, after what happens
+//! So are IPv6's routes, and those of either family beside the main table. What stands where is as of IPv4's
+//! main table ([`table`](super::table)). They are read as a whole, after what happens
 //! has settled for a while, which is longer where that takes long: a fifth of the time at most.
 
 use super::table::{Lead, Table, protocol};
 use crate::clock::Clock;
-use crate::linux::netlink::{Route6, RouteKind};
+use crate::linux::netlink::route::MAIN;
+use crate::linux::netlink::{Listed, Route6, RouteKind};
+use router::ip::fed::Fed;
 use router::ip::feed::Protocol;
+use router::ip::fib::Word;
 use router::ip::route::Target;
-use router::ipv6::found::Fed;
 use std::time::Duration;
 use wire::{Ipv6Prefix, Moment};
 
@@ -50,10 +53,11 @@ impl Stale {
     }
 }
 
-/// Where these routes lead, the best of each prefix.
-pub(super) fn fed(table: &Table, mut routes: Vec<Route6>) -> Vec<Fed> {
-    /// `RTPROT_KERNEL`: networks of addresses, and the addresses themselves.
-    const KERNEL: u8 = 2;
+/// `RTPROT_KERNEL`: networks of addresses, and the addresses themselves.
+const KERNEL: u8 = 2;
+
+/// Where these routes of IPv6 lead, the best of each prefix.
+pub(super) fn fed6(table: &Table, mut routes: Vec<Route6>) -> Vec<Fed> {
     let of_links = |prefix: &Ipv6Prefix| {
         let group = Ipv6Prefix::new(0xff << 120, 8);
         Ipv6Prefix::LINK_LOCAL.contains(prefix.bits()) && prefix.len() >= 10
@@ -63,17 +67,27 @@ pub(super) fn fed(table: &Table, mut routes: Vec<Route6>) -> Vec<Fed> {
         let own = route.protocol == KERNEL && route.destination.len() == 128;
         !own && !of_links(&route.destination)
     });
+    fed(table, routes)
+}
+
+/// The same of either family.
+pub(super) fn fed<A, H>(table: &Table, mut routes: Vec<Listed<A::Prefix, H>>) -> Vec<Fed<A>>
+where
+    A: Word,
+    H: Copy + PartialEq + Into<A>,
+{
     // Those of the same priority stay in their order.
     routes.sort_by_key(|route| (route.destination, route.priority));
     for route in &mut routes {
         table.revive(&mut route.next_hops);
     }
-    let of_prefix = |routes: &[Route6]| {
+    let of_prefix = |routes: &[Listed<A::Prefix, H>]| {
         let (lead, number) = routes.iter().find_map(|route| {
             let lead = lead(table, route);
             let counts = match &lead {
                 Lead::Dead => false,
-                Lead::Ours(..) => route.protocol != KERNEL,
+                // Of main the router has the networks of its own addresses.
+                Lead::Ours(..) => route.protocol != KERNEL || route.table != MAIN,
                 Lead::Here | Lead::Elsewhere => true,
             };
             counts.then_some((lead, route.protocol))
@@ -91,9 +105,15 @@ pub(super) fn fed(table: &Table, mut routes: Vec<Route6>) -> Vec<Fed> {
         .collect()
 }
 
-fn lead(table: &Table, route: &Route6) -> Lead<u128> {
+fn lead<A, H, P>(table: &Table, route: &Listed<P, H>) -> Lead<A>
+where
+    A: Word,
+    H: Copy + PartialEq + Into<A>,
+{
     match route.kind {
         RouteKind::Blackhole => Lead::Ours(Target::Blackhole, false),
+        // Behind a table beside main there is another one, which the packet asks then.
+        RouteKind::Throw if route.table != MAIN => Lead::Here,
         RouteKind::Unreachable | RouteKind::Throw => Lead::Ours(Target::Unreachable, false),
         RouteKind::Prohibit => Lead::Ours(Target::Prohibit, false),
         RouteKind::Unicast => table.unicast(&route.next_hops),
@@ -106,7 +126,7 @@ fn lead(table: &Table, route: &Route6) -> Lead<u128> {
 mod tests {
     use super::super::table::End;
     use super::*;
-    use crate::linux::netlink::route::{Gateway, MAIN};
+    use crate::linux::netlink::route::Gateway;
     use crate::linux::netlink::{Event, Link, NextHop};
     use router::interface::InterfaceId;
     use std::net::Ipv6Addr;
@@ -173,7 +193,7 @@ mod tests {
             (&["fe80::/64 256 2 -%11", "ff00::/8 256 2 -%13", "2001:db8::1/128 0 2 -%13"], ""),
             (&["2001:db8:9::/64 1 3 fe80::1%99"], ""),
         ] {
-            let fed = fed(&table, lines.iter().map(|line| route(line)).collect());
+            let fed = fed6(&table, lines.iter().map(|line| route(line)).collect());
             let shown = fed.iter().map(|Fed { prefix, target, protocol }| {
                 let target = match target {
                     Target::Gateways(ways) => {
