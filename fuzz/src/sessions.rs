@@ -57,6 +57,9 @@ pub fn run(bytes: &[u8]) {
         let _ = packet.is_proved([0; 16], b"secret");
         assert_eq!(Packet::read(&packet.write()), Some(packet));
     }
+    if let Some(relayed) = dhcp6::Relayed::read(bytes) {
+        assert_eq!(dhcp6::Relayed::read(&relayed.to_bytes()), Some(relayed));
+    }
     if let Some(message) = dhcp6::Message::read(bytes) {
         let _ = message.addresses(dhcp6::option::DNS);
         let again = dhcp6::Message::read(&message.to_bytes());

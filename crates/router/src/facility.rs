@@ -173,6 +173,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ipv6::dhcp::facilities::SERVER,
     &ipv6::dhcp::facilities::BINDING,
     &ipv6::dhcp::facilities::CLIENT,
+    &ipv6::dhcp::facilities::RELAY,
     &ipv6::nd::facilities::FACILITY,
     &ipv6::nd::facilities::PREFIX_FACILITY,
     &ipv6::nd::facilities::DEFAULT_FACILITY,

@@ -5,13 +5,15 @@
 //!   IA_NA, IA_PD: | iaid 4 | T1 4 | T2 4 | options: addresses, prefixes, a status |
 //!     address:    | address 16 | preferred 4 | valid 4 | options |
 //!     prefix:     | preferred 4 | valid 4 | length 1 | prefix 16 | options |
+//!
+//! | kind 12, 13 | hops 1 | link 16 | peer 16 | option …: the message itself, the interface … |
 //! ```
 //!
 //! Associations are the only options with options in them that are read, and those to one depth: what
 //! a message can ask of us is bounded by its length. Our own codec: the crates there are for it bring a
 //! resolver's and dice along, which the router may not have.
 //!
-//! **Missing**: relays' messages, authentication, temporary addresses.
+//! **Missing**: authentication, temporary addresses.
 
 use crate::bytes::{be16, be32};
 use std::net::Ipv6Addr;
@@ -43,10 +45,14 @@ pub mod option {
     pub const PREFERENCE: u16 = 7;
     /// For how long a client has been asking, in hundredths of a second.
     pub const ELAPSED: u16 = 8;
+    /// The message that a relay passes on.
+    pub const RELAYED: u16 = 9;
     /// What became of it.
     pub const STATUS: u16 = 13;
     /// Two messages instead of four.
     pub const RAPID_COMMIT: u16 = 14;
+    /// By which interface of a relay a message came, and is to go.
+    pub const INTERFACE_ID: u16 = 18;
     /// Name servers.
     pub const DNS: u16 = 23;
     /// The domains names are looked for in.
@@ -236,6 +242,62 @@ impl Message {
     }
 }
 
+/// A message between relays and servers (RFC 8415 §9).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relayed {
+    /// Whether it is a server's, relay-reply, on its way back; else relay-forward.
+    pub reply: bool,
+    /// How many relays it has come by before.
+    pub hops: u8,
+    /// An address of the link where the client is, if the relay has one there.
+    pub link: Ipv6Addr,
+    /// The client, or the relay that it came from.
+    pub peer: Ipv6Addr,
+    /// Options, in their order.
+    pub options: Vec<(u16, Vec<u8>)>,
+}
+
+/// The kinds of relays' messages.
+const RELAY_FORWARD: u8 = 12;
+const RELAY_REPLY: u8 = 13;
+
+impl Relayed {
+    /// Reads a UDP payload; `None` if it is no relay's message, or an option runs past its end.
+    pub fn read(bytes: &[u8]) -> Option<Relayed> {
+        let (head, rest) = bytes.split_first_chunk::<34>()?;
+        let reply = match head[0] {
+            RELAY_FORWARD => false,
+            RELAY_REPLY => true,
+            _ => return None,
+        };
+        let (link, peer) = (head[2..].first_chunk::<16>()?, head[18..].first_chunk::<16>()?);
+        let (link, peer) = (Ipv6Addr::from(*link), Ipv6Addr::from(*peer));
+        let mut read = Relayed { reply, hops: head[1], link, peer, options: Vec::new() };
+        each(rest, |code, data| {
+            read.options.push((code, data.to_vec()));
+            (read.options.len() <= MAX_OPTIONS).then_some(())
+        })?;
+        Some(read)
+    }
+
+    /// The message as it is sent.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![if self.reply { RELAY_REPLY } else { RELAY_FORWARD }, self.hops];
+        bytes.extend(self.link.octets());
+        bytes.extend(self.peer.octets());
+        for (code, data) in &self.options {
+            put_option(&mut bytes, *code, data);
+        }
+        bytes
+    }
+
+    /// The first option of this code.
+    pub fn get(&self, code: u16) -> Option<&[u8]> {
+        let mut options = self.options.iter();
+        options.find(|(other, _)| *other == code).map(|(_, data)| &data[..])
+    }
+}
+
 impl Association {
     fn read(code: u16, data: &[u8], left: &mut usize) -> Option<Association> {
         let (head, rest) = data.split_first_chunk::<12>()?;
@@ -370,6 +432,28 @@ mod tests {
             bytes[at] = 129;
         };
         assert_eq!(with(&long), None, "a prefix of 129 bits");
+    }
+
+    #[test]
+    fn relays_messages() {
+        let (link, peer) = ("2001:db8::1".parse().unwrap(), "fe80::9".parse().unwrap());
+        let options = vec![
+            (option::INTERFACE_ID, b"ether1".to_vec()),
+            (option::RELAYED, message().to_bytes()),
+        ];
+        for reply in [false, true] {
+            let relayed = Relayed { reply, hops: 3, link, peer, options: options.clone() };
+            let bytes = relayed.to_bytes();
+            assert_eq!(bytes[..2], [12 + u8::from(reply), 3]);
+            assert_eq!(Relayed::read(&bytes), Some(relayed.clone()));
+            assert_eq!(Message::read(relayed.get(option::RELAYED).unwrap()), Some(message()));
+            assert_eq!(Message::read(&bytes), None);
+            assert_eq!(Relayed::read(&bytes[..bytes.len() - 1]), None, "past the end");
+            assert_eq!(Relayed::read(&bytes[..33]), None, "cut off");
+        }
+        assert_eq!(Relayed::read(&[11; 40]), None);
+        let many = [&[12; 34][..], &[0, 9, 0, 0].repeat(MAX_OPTIONS + 1)].concat();
+        assert_eq!(Relayed::read(&many), None, "too many");
     }
 
     proptest! {

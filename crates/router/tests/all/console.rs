@@ -331,7 +331,7 @@ fn given(rig: &mut Rig) {
     let server = ip(10, 0, 1, 77);
     for kind in [Kind::Offer, Kind::Ack] {
         // Who has not heard the first question hears the second.
-        rig.wait(std::time::Duration::from_millis(if kind == Kind::Offer { 3000 } else { 10 }));
+        rig.wait(std::time::Duration::from_millis(if kind == Kind::Offer { 6000 } else { 10 }));
         let asked = rig.take(1).into_iter().rev();
         let said = asked.filter_map(|frame| Message::read(frame.get(42..)?)).next();
         let mut message = Message { op: dhcp::REPLY, yiaddr: ip(10, 9, 0, 9), ..said.unwrap() };

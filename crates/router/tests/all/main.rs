@@ -31,6 +31,7 @@ mod icmp;
 mod ipv6;
 mod ipv6_bridged;
 mod ipv6_dhcp;
+mod ipv6_dhcp_relay;
 mod ipv6_firewall;
 mod ipv6_nat;
 mod ipv6_nd;

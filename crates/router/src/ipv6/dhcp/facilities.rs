@@ -12,7 +12,7 @@ use config::{Command, Display, Item, Tree, Unnamed, Value};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::Moment;
+use wire::{Ipv6Prefix, Moment};
 
 /// `/ipv6 dhcp-server`, which compiles all of them.
 pub(crate) static SERVER: Facility = Facility {
@@ -55,6 +55,13 @@ pub(crate) static OPTION: Facility =
 /// `/ipv6 dhcp-server option sets`.
 pub(crate) static SETS: Facility = Facility { part_of: Some(&SERVER), ..Facility::of(&menu::SETS) };
 
+/// `/ipv6 dhcp-relay`.
+pub(crate) static RELAY: Facility = Facility {
+    part_of: Some(&SERVER),
+    check: |item, tree| check_relay(tree, item),
+    ..Facility::of(&menu::RELAY)
+};
+
 /// `/ipv6 dhcp-client`.
 pub(crate) static CLIENT: Facility = Facility {
     part_of: Some(&SERVER),
@@ -93,12 +100,35 @@ fn check_server(tree: &Tree, item: &Item) -> Result<(), String> {
     if read.time("lease-time") < Duration::from_secs(10) {
         return Err("failure: lease-time must be at least 10s".to_string());
     }
-    let interface = read.text("interface");
-    let mut others = tree.read(&menu::SERVER).filter(|other| other.id() != item.id);
+    alone(tree, item)
+}
+
+fn check_relay(tree: &Tree, item: &Item) -> Result<(), String> {
+    let read = menu::RELAY.read(item);
+    let (servers, link) = (read.list("dhcp-server"), read.value("link-address"));
+    for value in servers.iter().chain([&*link]) {
+        let Value::Address6(address) = value else { continue };
+        let of_link = Ipv6Prefix::LINK_LOCAL.contains((*address).into());
+        if of_link || address.is_multicast() || address.is_loopback() {
+            return Err(format!("failure: {address} is no address beyond a link"));
+        }
+    }
+    if servers.contains(&Value::Address6(Ipv6Addr::UNSPECIFIED)) {
+        return Err("failure: dhcp-server must be a server's address".to_string());
+    }
+    alone(tree, item)
+}
+
+/// An interface has one server, or one relay.
+fn alone(tree: &Tree, item: &Item) -> Result<(), String> {
+    let mut others = tree.enabled(menu::SERVER.path).chain(tree.enabled(menu::RELAY.path));
     let same =
-        |other: &config::Read| !other.bool("disabled") && other.text("interface") == interface;
-    match !item.disabled && others.any(|other| same(&other)) {
-        true => Err(format!("failure: interface {interface} has a dhcp server already")),
+        |other: &Item| other.id != item.id && other.get("interface") == item.get("interface");
+    match !item.disabled && others.any(same) {
+        true => {
+            let interface = text(item, "interface");
+            Err(format!("failure: interface {interface} has a dhcp server or relay already"))
+        }
         false => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! The property tables of `/ipv6 dhcp-client` and `/ipv6 dhcp-server`.
+//! The property tables of `/ipv6 dhcp-client`, `/ipv6 dhcp-server` and `/ipv6 dhcp-relay`.
 
 use crate::firewall::menu::WORD;
 use crate::interface::menu::ANY_INTERFACE;
@@ -117,6 +117,33 @@ pub(crate) const SERVER: Menu = Menu {
         Property::missing("parent-queue", NO_QUEUE),
     ],
     help: "DHCPv6 servers: one for an interface.",
+};
+
+/// `/ipv6 dhcp-relay`.
+pub(crate) const RELAY: Menu = Menu {
+    path: "/ipv6 dhcp-relay",
+    kind: named("relay"),
+    properties: &[
+        Property::new("name", Type::Text, "Name of the relay.").column(),
+        Property::new("interface", ANY_INTERFACE, "Whose clients it serves.").required().column(),
+        Property::new("dhcp-server", Type::List(&Type::Address6), "Who is asked for them.")
+            .required()
+            .column(),
+        Property::new(
+            "link-address",
+            Type::Address6,
+            "What tells servers the link: an address of the interface, its first if ::.",
+        )
+        .default("::")
+        .column(),
+        Property::new(
+            "delay-time",
+            Type::Or(&["none"], &Type::Time),
+            "Who has asked for less is not heard.",
+        )
+        .default("none"),
+    ],
+    help: "Interfaces whose clients are served by a DHCPv6 server elsewhere.",
 };
 
 /// `/ipv6 dhcp-server binding`.

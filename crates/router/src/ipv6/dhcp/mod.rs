@@ -1,15 +1,16 @@
 //! DHCPv6 (RFC 8415): `/ipv6 dhcp-client` asks for an address and prefixes, `/ipv6 dhcp-server` gives
-//! them out.
+//! them out, `/ipv6 dhcp-relay` passes on what others ask and give.
 //!
 //! ```text
 //! filter input ─► LOCAL IN ─┬─► [server] ─► bindings ─► a route to each delegated prefix ─► found
+//!                           ├─► [relay] ─► servers elsewhere, and their clients
 //!                           └─► [client] ─► an address, a pool, a default route ──────────► found
 //!                 timers ───────┴─► flow::v6::local_out
 //! ```
 //!
-//! Both speak from the link's own address. What they get passes the firewall: ports 546 and 547.
+//! Client and server speak from the link's own address. What they get passes the firewall: ports 546 and 547.
 //!
-//! **Missing**: relays, reconfiguration, authentication, `make-static`, scripts.
+//! **Missing**: reconfiguration, authentication, `make-static`.
 
 // The client.
 pub(crate) mod client;
@@ -17,6 +18,8 @@ pub(crate) mod client;
 pub(crate) mod facilities;
 // The property tables.
 pub(crate) mod menu;
+// The relay.
+pub(crate) mod relay;
 // The server.
 pub(crate) mod server;
 // What the configuration means.
@@ -30,8 +33,9 @@ use crate::interface::InterfaceId;
 use crate::packet::{Ends, Packet};
 use crate::program::Program;
 use crate::router::Router;
+use settings::Relay;
 use wire::checksum::Sum;
-use wire::dhcp6::{CLIENT_PORT, Message, SERVER_PORT};
+use wire::dhcp6::{CLIENT_PORT, Message, Relayed, SERVER_PORT};
 use wire::layers::protocol;
 use wire::{MacAddr, Moment};
 
@@ -40,7 +44,12 @@ pub(crate) fn is_asked(program: &Program, p: &Packet) -> bool {
     let (tuple, on, dhcp) = (&p.layers.tuple, p.in_interface, &program.v6.dhcp);
     tuple.protocol == protocol::UDP
         && match tuple.dst_port {
-            SERVER_PORT => dhcp.server_on(on).is_some(),
+            SERVER_PORT => {
+                let is_relays = |relay: &Relay| relay.servers.contains(&p.ends.src);
+                dhcp.server_on(on).is_some()
+                    || dhcp.relay_on(on).is_some()
+                    || dhcp.relays.iter().any(is_relays)
+            }
             CLIENT_PORT => dhcp.client_on(on).is_some(),
             _ => false,
         }
@@ -48,27 +57,54 @@ pub(crate) fn is_asked(program: &Program, p: &Packet) -> bool {
 
 /// A message has come to LOCAL IN.
 pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
-    let Some(message) = payload(r, &p).and_then(Message::read) else {
-        return r.discard(p, Discard::BadDhcp);
-    };
-    let (to_server, interface) = (p.layers.tuple.dst_port == SERVER_PORT, p.in_interface);
-    let from = p.ends.src;
-    r.consume(p);
-    match to_server {
-        true => server::hear(r, now, interface, from, &message),
-        false => client::hear(r, now, interface, from, &message),
+    let bytes = payload(r, &p).map(<[u8]>::to_vec);
+    match bytes.and_then(|bytes| hear(r, now, &p, &bytes)) {
+        Some(()) => r.consume(p),
+        None => r.discard(p, Discard::BadDhcp),
     }
 }
 
-/// What a UDP datagram says; `None` if it is damaged, or from beyond the link.
+/// Whoever it is for hears it; `None` if it is nothing that anybody takes.
+fn hear(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8]) -> Option<()> {
+    let program = r.program.clone();
+    let (interface, from, dhcp) = (p.in_interface, p.ends.src, &program.v6.dhcp);
+    let of_link = wire::Ipv6Prefix::LINK_LOCAL.contains(from);
+    if p.layers.tuple.dst_port == CLIENT_PORT {
+        let message = Message::read(bytes).filter(|_| of_link)?;
+        client::hear(r, now, interface, from, &message);
+        return Some(());
+    }
+    match Relayed::read(bytes) {
+        Some(told) if told.reply => relay::reply(r, now, from, &told),
+        _ if dhcp.relay_on(interface).is_some() => relay::forward(r, now, (interface, from), bytes),
+        Some(asked) => {
+            let server = dhcp.server_on(interface)?;
+            let answer = server::relayed(r, now, server, from, &asked, 0)?;
+            let own = program.v6.is_own(interface, p.ends.dst).then_some(p.ends.dst);
+            let own = own.or_else(|| address::source(&program.v6.addresses, interface, from))?;
+            let ends = Ends { src: own, dst: from };
+            send(r, now, interface, ends, (SERVER_PORT, SERVER_PORT), &answer.to_bytes());
+            Some(())
+        }
+        None => {
+            let message = Message::read(bytes).filter(|_| of_link)?;
+            let server = dhcp.server_on(interface)?;
+            if let Some(answer) = server::answer(r, now, server, from, &message) {
+                say(r, now, interface, from, (SERVER_PORT, CLIENT_PORT), &answer);
+            }
+            Some(())
+        }
+    }
+}
+
+/// What a UDP datagram says; `None` if it is damaged.
 fn payload<'a>(r: &'a Router, p: &'a Packet) -> Option<&'a [u8]> {
     let bytes = r.transport(p);
     let len = usize::from(u16::from_be_bytes([*bytes.get(4)?, *bytes.get(5)?]));
     let udp = bytes.get(..len)?;
     let (src, dst) = (p.ends.src.to_be_bytes(), p.ends.dst.to_be_bytes());
     let sum = Sum::pseudo_ipv6(src, dst, protocol::UDP, len as u32).bytes(udp);
-    let near = wire::Ipv6Prefix::LINK_LOCAL.contains(p.ends.src);
-    let intact = near && (p.frame.has_offload() || sum.is_ok() && udp.get(6..8)? != [0, 0]);
+    let intact = p.frame.has_offload() || sum.is_ok() && udp.get(6..8)? != [0, 0];
     udp.get(8..).filter(|_| intact)
 }
 
@@ -78,19 +114,30 @@ fn say(
     now: Moment,
     interface: InterfaceId,
     dst: u128,
-    (src_port, dst_port): (u16, u16),
+    ports: (u16, u16),
     message: &Message,
 ) {
     let Some(src) = address::source(&r.program.v6.addresses, interface, ALL_NODES) else { return };
-    let bytes = message.to_bytes();
+    send(r, now, interface, Ends { src, dst }, ports, &message.to_bytes());
+}
+
+/// Sends bytes; by this interface if they are for a link.
+fn send(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    ends: Ends,
+    (src_port, dst_port): (u16, u16),
+    bytes: &[u8],
+) {
     let len = 8 + bytes.len();
-    let frame = icmp::packet(&mut r.io.pool, Ends { src, dst }, protocol::UDP, 64, len, |udp| {
+    let frame = icmp::packet(&mut r.io.pool, ends, protocol::UDP, 64, len, |udp| {
         udp[..2].copy_from_slice(&src_port.to_be_bytes());
         udp[2..4].copy_from_slice(&dst_port.to_be_bytes());
         udp[4..6].copy_from_slice(&(len as u16).to_be_bytes());
         udp[6..8].fill(0);
-        udp[8..].copy_from_slice(&bytes);
-        let (src, dst) = (src.to_be_bytes(), dst.to_be_bytes());
+        udp[8..].copy_from_slice(bytes);
+        let (src, dst) = (ends.src.to_be_bytes(), ends.dst.to_be_bytes());
         let sum = Sum::pseudo_ipv6(src, dst, protocol::UDP, len as u32).bytes(udp).finish();
         // A sum of 0 says that there is none (RFC 8200 §8.1).
         let sum = if sum == 0 { 0xffff } else { sum };

@@ -6,13 +6,15 @@
 //! confirm ─► are they of this link?                   information-request ─► name servers, options
 //! ```
 //!
-//! To a delegated prefix a route leads, by the client's address on its link. An offer that is not taken
+//! Clients behind relays (RFC 8415 §19.3) are served as those of the interface by which the relay is heard.
+//!
+//! To a delegated prefix a route leads, by the client's address on its link, or by its relay. An offer that is not taken
 //! ends after a minute. There are no more than [`MAX`] bindings, and no message asks for more than
 //! [`ASKED`] of them.
 
 use super::menu::show_duid;
 use super::settings::{Server, Typed};
-use super::{client, dns_servers, duid, say};
+use super::{client, dns_servers, duid};
 use crate::interface::InterfaceId;
 use crate::ip::route::Target;
 use crate::ipv6::found::{self, Found, Told};
@@ -22,7 +24,7 @@ use crate::router::Router;
 use config::ItemId;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wire::dhcp6::{Association, CLIENT_PORT, Kind, Lent, Message, SERVER_PORT, option, status};
+use wire::dhcp6::{Association, Kind, Lent, Message, Relayed, option, status};
 use wire::{Ipv6Prefix, Moment};
 
 /// Whose a binding is: the server's, the client's DUID, its number, and whether it is of prefixes.
@@ -92,16 +94,40 @@ fn pools<'a>(program: &'a Program, server: &'a Server) -> impl Iterator<Item = &
     program.v6.pools.iter().filter(|pool| server.pools.contains(&pool.name))
 }
 
-/// A client's message, from its address on the link.
-pub(super) fn hear(
+/// The answer to a relay's message, however many relays it has come by.
+pub(super) fn relayed(
     r: &mut Router,
     now: Moment,
-    interface: InterfaceId,
+    server: &Server,
+    from: u128,
+    asked: &Relayed,
+    depth: u8,
+) -> Option<Relayed> {
+    /// HOP_COUNT_LIMIT (RFC 8415 §7.6).
+    const DEEPEST: u8 = 8;
+    let inside = asked.get(option::RELAYED).filter(|_| depth <= DEEPEST)?;
+    let answer = match Relayed::read(inside) {
+        Some(inner) if inner.reply => return None,
+        Some(inner) => relayed(r, now, server, from, &inner, depth + 1)?.to_bytes(),
+        None => answer(r, now, server, from, &Message::read(inside)?)?.to_bytes(),
+    };
+    let name = asked.get(option::INTERFACE_ID).map(|name| (option::INTERFACE_ID, name.to_vec()));
+    let options = name.into_iter().chain([(option::RELAYED, answer)]).collect();
+    let &Relayed { hops, link, peer, .. } = asked;
+    Some(Relayed { reply: true, hops, link, peer, options })
+}
+
+/// The answer to a client's message, from its address on the link, or from a relay's; `None`: it is for
+/// others, or for nobody.
+pub(super) fn answer(
+    r: &mut Router,
+    now: Moment,
+    server: &Server,
     from: u128,
     message: &Message,
-) {
+) -> Option<Message> {
     let program = r.program.clone();
-    let Some(server) = program.v6.dhcp.server_on(interface) else { return };
+    let interface = server.interface;
     let own = duid(program.interface(interface).mac);
     let to_us = message.duid(option::SERVER_ID).map(|server| server == own);
     let client = message.duid(option::CLIENT_ID).map(<[u8]>::to_vec);
@@ -115,7 +141,7 @@ pub(super) fn hear(
         _ => false,
     };
     if !is_ours {
-        return;
+        return None;
     }
     let rapid = server.rapid && message.get(option::RAPID_COMMIT).is_some();
     let offers = message.kind == Kind::Solicit && !rapid;
@@ -141,7 +167,7 @@ pub(super) fn hear(
             let nothing = answer.associations.iter().all(|given| given.lent.is_empty());
             // Who asks any server is not told no by one that has nothing (RFC 8415 §18.3.5).
             if message.kind == Kind::Rebind && nothing {
-                return;
+                return None;
             }
         }
         Kind::Release | Kind::Decline => {
@@ -152,9 +178,7 @@ pub(super) fn hear(
         }
         Kind::Confirm => {
             let mut lent = asked.flat_map(|asked| &asked.lent).peekable();
-            if lent.peek().is_none() {
-                return;
-            }
+            lent.peek()?;
             let own = program.v6.addresses.iter().filter(|own| own.interface == interface);
             let on_link = |lent: &Lent| {
                 let bits = u128::from(lent.address);
@@ -168,10 +192,9 @@ pub(super) fn hear(
         _ => {}
     }
     options(r, server, message, &mut answer);
-    let ports = (SERVER_PORT, CLIENT_PORT);
-    say(r, now, interface, from, ports, &answer);
     r.services.due = r.services.due.min(now);
     found::note(r);
+    Some(answer)
 }
 
 /// The options that are asked for, and those that a user wrote.
@@ -346,7 +369,10 @@ pub(crate) fn tell(r: &Router, found: &mut Found) {
     for ((id, _, _, is_pd), binding) in &r.services.v6.bindings.0 {
         let Some(server) = servers.iter().find(|server| server.id == *id) else { continue };
         if *is_pd && binding.bound {
-            let target = Target::Gateways(vec![(server.interface, binding.client)]);
+            // To a relay beyond the link other routes lead.
+            let of_link = Ipv6Prefix::LINK_LOCAL.contains(binding.client);
+            let bound = if of_link { server.interface } else { InterfaceId::NONE };
+            let target = Target::Gateways(vec![(bound, binding.client)]);
             let (prefix, distance, by) = (binding.prefix, server.distance, "dhcp");
             found.routes.push(Told { prefix, distance, target, check: None, by });
         }

@@ -1,6 +1,6 @@
-//! Settings of DHCPv6, compiled from the menus: clients, servers, typed bindings.
+//! Settings of DHCPv6, compiled from the menus: clients, servers, typed bindings, relays.
 
-use super::menu::{BINDING, CLIENT, OPTION, SERVER, SETS, read_duid};
+use super::menu::{BINDING, CLIENT, OPTION, RELAY, SERVER, SETS, read_duid};
 use crate::interface::{InterfaceId, Names, lasting_number};
 use crate::ip::dhcp::option;
 use crate::ip::gateway::How;
@@ -14,6 +14,18 @@ pub(crate) struct Settings {
     pub(crate) clients: Vec<Client>,
     pub(crate) servers: Vec<Server>,
     pub(crate) typed: Vec<Typed>,
+    pub(crate) relays: Vec<Relay>,
+}
+
+/// `/ipv6 dhcp-relay`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Relay {
+    pub(crate) interface: InterfaceId,
+    pub(crate) servers: Vec<u128>,
+    /// What tells servers the link; 0: an address of the interface.
+    pub(crate) link: u128,
+    /// Who has asked for less is not heard.
+    pub(crate) delay: Duration,
 }
 
 /// `/ipv6 dhcp-client`.
@@ -79,16 +91,23 @@ impl Settings {
         let clients = tree.read(&CLIENT).filter(enabled);
         let servers = tree.read(&SERVER).filter(enabled);
         let typed = tree.read(&BINDING).filter(enabled);
+        let relays = tree.read(&RELAY).filter(enabled);
         Settings {
             clients: clients.filter_map(|item| client(names, item)).collect(),
             servers: servers.filter_map(|item| server(tree, names, item)).collect(),
             typed: typed.filter_map(|item| binding(tree, item)).collect(),
+            relays: relays.filter_map(|item| relay(names, item)).collect(),
         }
     }
 
     /// The client of an interface.
     pub(crate) fn client_on(&self, interface: InterfaceId) -> Option<&Client> {
         self.clients.iter().find(|client| client.interface == interface)
+    }
+
+    /// The relay of an interface.
+    pub(crate) fn relay_on(&self, interface: InterfaceId) -> Option<&Relay> {
+        self.relays.iter().find(|relay| relay.interface == interface)
     }
 
     /// The server of an interface.
@@ -155,6 +174,22 @@ fn binding(tree: &Tree, item: Read) -> Option<Typed> {
         },
         server,
         lease_time: Some(item.time("life-time")).filter(|time| !time.is_zero()),
+    })
+}
+
+fn relay(names: &Names, item: Read) -> Option<Relay> {
+    let address = |value: &Value| match value {
+        Value::Address6(address) => u128::from(*address),
+        _ => 0,
+    };
+    Some(Relay {
+        interface: names.find(&item.text("interface"))?,
+        servers: item.list("dhcp-server").iter().map(address).collect(),
+        link: address(&item.value("link-address")),
+        delay: match *item.value("delay-time") {
+            Value::Time(time) => time,
+            _ => Duration::ZERO,
+        },
     })
 }
 

@@ -183,6 +183,8 @@ add name=s6 interface=lan address-pool=six lease-time=1h dhcp-option=dns6 dhcp-o
 add address=2001:db8:40:100::/64 duid=0x00030001020000000099 iaid=7 server=s6 life-time=1d comment=b
 /ipv6 dhcp-client
 add interface=voice request=prefix,address pool-name=isp6 prefix-hint=::/56 add-default-route=yes disabled=yes
+/ipv6 dhcp-relay
+add interface=voice dhcp-server=2001:db8:9::53,2001:db8:9::54 link-address=2001:db8:7::1 delay-time=2s comment=r
 /ipv6 nd
 set [ find default=yes ] ra-interval=20s-1m dns=2001:db8::53 hop-limit=64
 add interface=lan managed-address-configuration=yes ra-preference=low mtu=1480
