@@ -59,7 +59,7 @@ reasons! {
     /// A VRRP advertisement that is damaged, comes from afar, or says otherwise than its virtual router
     /// here: the version, the password, version 2's interval.
     BadVrrp = "bad-vrrp",
-    /// A message to a DHCP server that is damaged, no client's, or a relay's.
+    /// A message to a DHCP server or relay that is damaged, or of somebody who may not say so.
     BadDhcp = "bad-dhcp",
     /// To the router's name service, and no query, nor the response that it waits for.
     BadDns = "bad-dns",
@@ -135,6 +135,8 @@ reasons! {
     Ipv6Off = "ipv6-off",
     /// An IPv6 extension header reaches beyond the packet, stands where it must not, or is one too many.
     BadExtensionHeader = "bad-extension-header",
+    /// An IPv6 packet that says that it is longer than 65,535 bytes (RFC 2675): no link here carries one.
+    Jumbogram = "jumbogram",
     /// An IPv6 packet that prescribes its way: routing header type 0 (RFC 5095).
     SourceRoute = "source-route",
     /// A link's own address (fe80::/10) as the source of what would leave the link.

@@ -177,6 +177,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ipv6::nd::facilities::FACILITY,
     &ipv6::nd::facilities::PREFIX_FACILITY,
     &ipv6::nd::facilities::DEFAULT_FACILITY,
+    &ipv6::nd::facilities::PROXY_FACILITY,
     &firewall::facilities::ADDRESS_LIST6,
     &firewall::facilities::RAW6,
     &firewall::facilities::MANGLE6,

@@ -5,7 +5,7 @@
 //! | next header 1 | length 1 | … | next header 1 | length 1 | … | upper layer …
 //! ```
 //!
-//! Missing: **jumbograms** (RFC 2675: refused as malformed), **what options say**.
+//! Missing: **jumbograms** (RFC 2675: to be told by their length of 0), **what options say**.
 
 use std::net::Ipv6Addr;
 

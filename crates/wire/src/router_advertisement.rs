@@ -105,7 +105,8 @@ impl RouterAdvertisement {
     /// [`MAX_PREFIXES`] and [`MAX_DNS`] are kept.
     ///
     /// # Errors
-    /// [`Malformed::Transport`] if it is none, cut off, or an option has no length.
+    /// [`Malformed::Transport`] if it is none, cut off, an option has no length, or a prefix one of more than
+    /// 128 bits.
     pub fn read(message: &[u8]) -> Result<RouterAdvertisement, Malformed> {
         let (head, rest) = message.split_first_chunk::<16>().ok_or(Malformed::Transport)?;
         if head[0] != kind::ROUTER_ADVERTISEMENT || head[1] != 0 {
@@ -122,7 +123,10 @@ impl RouterAdvertisement {
             ..RouterAdvertisement::default()
         };
         each_option(rest, |kind, data| said.read_option(kind, data))?;
-        Ok(said)
+        match said.prefixes.iter().any(|info| info.len > 128) {
+            true => Err(Malformed::Transport),
+            false => Ok(said),
+        }
     }
 
     /// Takes an option in; one of another length than it must have is passed over.
@@ -209,6 +213,11 @@ mod tests {
         assert_eq!(with(|bytes| bytes[17] = 2), none, "beyond the message");
         assert_eq!(with(|bytes| bytes[1] = 1), none, "code");
         assert_eq!(with(|bytes| bytes[16] = option::PREFIX), Ok(None), "a prefix too short");
+        let long = |bytes: &mut Vec<u8>| {
+            bytes.extend([option::PREFIX, 4, 129]);
+            bytes.extend([0; 29]);
+        };
+        assert_eq!(with(long), none, "a prefix of 129 bits");
     }
 
     proptest! {

@@ -349,6 +349,12 @@ fn open(r: &Router, p: &mut Packet) -> Result<Option<u16>, Discard> {
     let bytes = &r.io.slab.bytes(&p.frame)[usize::from(p.layers.l3)..];
     let ip = Ipv6::new(bytes).map_err(|_| Discard::MalformedIpv6)?;
     let found = ip.extensions().map_err(|bad| match bad {
+        // Only a jumbogram has no length, and options for each hop (RFC 2675 §2).
+        BadExtensions::CutOff
+            if ip.payload_len() == 0 && ip.next_header() == header::HOP_BY_HOP =>
+        {
+            Discard::Jumbogram
+        }
         BadExtensions::CutOff | BadExtensions::Disorder => Discard::BadExtensionHeader,
     })?;
     p.ends = Ends { src: ip.src().into(), dst: ip.dst().into() };

@@ -199,6 +199,7 @@ add name=x6 interface=off
 /ipv6 dhcp-client add interface=ether7 request=address,prefix pool-name=mine
 /ipv6 nd add interface=off
 /ipv6 nd prefix add prefix=2001:db8:9::/64 interface=off
+/ipv6 nd proxy add address=2001:db8:9::9 interface=off
 /ipv6 address
 add address=::1 from-pool=six interface=ether1
 add address=2001:db8:1::1/64 interface=ether1

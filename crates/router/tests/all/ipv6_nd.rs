@@ -125,7 +125,7 @@ fn advertised() {
     ];
     for (script, expected) in cases {
         let mut rig = fresh(&format!("{ONE}{script}"));
-        let first = hear_of(&mut rig, 6, "ra");
+        let first = hear_of(&mut rig, 26, "ra");
         assert_eq!(first.join(""), expected, "{script}");
         // What does not forward is a host on its other links, and asks for routers there.
         let other = rig.take(2).len();
@@ -138,7 +138,7 @@ fn advertised() {
 #[test]
 fn when_it_is_advertised() {
     let mut rig = fresh(ONE);
-    assert_eq!(hear_of(&mut rig, 6, "ra").len(), 1);
+    assert_eq!(hear_of(&mut rig, 26, "ra").len(), 1);
     assert_eq!(hear_of(&mut rig, 325, "ra").len(), 2);
     assert_eq!(hear_of(&mut rig, 1800, "ra").len(), 0);
     let n = hear_of(&mut rig, 36_000, "ra").len();
@@ -158,6 +158,33 @@ fn when_it_is_advertised() {
     rig.run("/ipv6 nd disable [find]");
     assert_eq!(hear_of(&mut rig, 10, "ra"), ["ra 0 mac 2001:db8:1::/64,LA,7200,0"]);
     assert_eq!(hear_of(&mut rig, 6000, "ra").len(), 0);
+}
+
+/// RFC 4862 §5.4: hosts hear of a network when the router's own address there is sure, and not at all of one
+/// where somebody else has it.
+#[test]
+fn a_network_whose_address_is_not_sure_yet() {
+    let mut rig = fresh(ONE);
+    let all = hear(&mut rig, 26);
+    let is = |what: &'static str| move |text: &&String| text.starts_with(what);
+    let first = all.iter().position(|text| text.starts_with("ra")).expect("an advertisement");
+    assert_eq!(all[..first].iter().filter(is("ns")).count(), 2, "{all:?}");
+    assert_eq!(hear(&mut rig, 50).iter().filter(is("ra")).count(), 0);
+    for duplicate in [false, true] {
+        let target = if duplicate { "2001:db8:3::1" } else { "2001:db8:2::1" };
+        rig.run(&format!("/ipv6 address add address={target}/64 interface=ether1"));
+        let asked =
+            (0..11).position(|_| hear(&mut rig, 1).iter().any(|text| text.starts_with("ns")));
+        asked.expect("it is asked for");
+        if duplicate {
+            let message = Neighbour { advertisement: true, ..solicitation(target, Some(mac(9))) };
+            rig.send(1, &says(9, target, "ff02::1", message).build());
+        }
+        assert!(hear(&mut rig, 9).iter().all(|text| !text.contains("ra ")), "too soon");
+        let told = hear_of(&mut rig, 200, "ra");
+        let network = target.replace("::1", "::/64");
+        assert_eq!(told.iter().any(|text| text.contains(&network)), !duplicate, "{told:?}");
+    }
 }
 
 /// RFC 7084 L-13: of a network that is gone it is told that nobody should begin with it any more.
@@ -315,7 +342,7 @@ fn routers_not_believed() {
         change(&mut sent);
         sent
     };
-    let cases: [(&str, &str, Sent, &[(&str, u64)]); 8] = [
+    let cases: [(&str, &str, Sent, &[(&str, u64)]); 9] = [
         (
             "a host's address",
             ACCEPT,
@@ -331,6 +358,15 @@ fn routers_not_believed() {
             &[("bad-discovery", 1)],
         ),
         ("cut off", ACCEPT, bad(|sent| sent.payload.truncate(15)), &[("bad-discovery", 1)]),
+        (
+            "a prefix of 129 bits",
+            ACCEPT,
+            bad(|sent| {
+                let at = sent.payload.windows(2).position(|two| two == [3, 4]).unwrap();
+                sent.payload[at + 2] = 129;
+            }),
+            &[("bad-discovery", 1)],
+        ),
         ("nobody listens", "", good(), &[("no-listener", 1)]),
         ("it is a router there itself", &[ACCEPT, ONE].concat(), good(), &[("no-listener", 1)]),
         ("a link's prefix", ACCEPT, advertises(&router(0, &[("fe80::", true, true, 9000)])), &[]),
@@ -421,11 +457,17 @@ fn redirected() {
 /// ones are found.
 #[test]
 fn a_scan_is_bounded() {
+    scan("/ipv6 settings set max-neighbor-entries=64", 5000, 16);
+    scan("", 65_536, 2048);
+}
+
+/// So many addresses of nobody, of which this many at most are looked for at once.
+fn scan(settings: &str, addresses: u32, most: usize) {
     let mut rig = Rig::new(
         2,
         &format!(
             "{ONE}/ipv6 address add address=2001:db8:2::1/64 interface=ether2 advertise=no
-        /ipv6 settings set max-neighbor-entries=64"
+        {settings}"
         ),
     );
     crate::ipv6::introduce(&mut rig, 2, 2, "2001:db8:2::b", "2001:db8:2::1");
@@ -433,14 +475,16 @@ fn a_scan_is_bounded() {
         let payload = [&[0x03, 0xe8, 0x07, 0xd0, 0, 12, 0, 0][..], &[1, 2, 3, 4]].concat();
         Sent { next_header: 17, payload, ..ping(&dst) }
     };
-    for n in 0..5000 {
-        rig.send(1, &to(format!("2001:db8:2::1:{n:x}")).build());
+    for n in 0..addresses {
+        let (high, low) = (n >> 16, n & 0xffff);
+        rig.send(1, &to(format!("2001:db8:2::1:{high:x}:{low:x}")).build());
         rig.breathe();
         if n % 64 == 0 {
             rig.take(2);
         }
     }
-    assert_eq!(rig.run("/ipv6 neighbor print count-only where status=incomplete").trim(), "16");
+    let unresolved = rig.run("/ipv6 neighbor print count-only where status=incomplete");
+    assert_eq!(unresolved.trim(), most.to_string());
     rig.take(2);
     rig.send(1, &to("2001:db8:2::b".to_string()).build());
     rig.breathe();
@@ -469,7 +513,7 @@ fn pools() {
     for own in ["2001:db8:40::1/64", "2001:db8:40:1::2:1/64"] {
         assert!(addresses.contains(own), "{own} in\n{addresses}");
     }
-    assert_eq!(hear_of(&mut rig, 6, "ra"), ["ra 1800 mac 2001:db8:40::/64,LA,2592000,604800"]);
+    assert_eq!(hear_of(&mut rig, 26, "ra"), ["ra 1800 mac 2001:db8:40::/64,LA,2592000,604800"]);
     let used = rig.run("/ipv6 pool used print");
     assert!(used.contains("2001:db8:40:1::/64") && used.contains("Address"), "{used}");
     rig.run("/ipv6 pool set isp prefix=2001:db8:50::/62");
@@ -483,6 +527,30 @@ fn pools() {
     assert!(!rig.run("/ipv6 nd export").contains("add"), "the first item is every device's");
     rig.run("/ipv6 nd set [find default=yes] advertise-dns=no");
     assert!(rig.run("/ipv6 nd export").contains("set [ find default=yes ] advertise-dns=no"));
+}
+
+/// RFC 4861 §7.2.8: for whom is elsewhere the router answers, without conviction, and what comes goes on.
+#[test]
+fn proxied() {
+    let mut rig = crate::ipv6::rig(
+        "/ipv6 nd proxy add interface=ether1 address=2001:db8:1::77
+/ipv6 route add dst-address=2001:db8:1::77/128 gateway=2001:db8:2::b",
+    );
+    let ask = |target: &str, group: &str| {
+        says(9, "2001:db8:1::9", group, solicitation(target, Some(mac(9)))).build()
+    };
+    let out = rig.pass(1, &ask("2001:db8:1::77", "ff02::1:ff00:77"));
+    let told: Vec<_> = out.iter().map(|(port, frame)| (*port, said(frame))).collect();
+    assert_eq!(told, [(1, format!("na {LINK} 0"))]);
+    let sent =
+        Sent { next_header: 17, payload: vec![0, 9, 0, 9, 0, 8, 0, 0], ..ping("2001:db8:1::77") };
+    let out = rig.pass(1, &sent.build());
+    assert_eq!(out.iter().map(|(port, _)| *port).collect::<Vec<_>>(), [2]);
+    // Not for others, nor elsewhere.
+    assert_eq!(rig.pass(1, &ask("2001:db8:1::78", "ff02::1:ff00:78")), []);
+    assert_eq!(rig.pass(2, &ask("2001:db8:1::77", "ff02::1:ff00:77")), []);
+    rig.run("/ipv6 nd proxy disable 0");
+    assert_eq!(rig.pass(1, &ask("2001:db8:1::77", "ff02::1:ff00:77")), []);
 }
 
 /// What is refused, and why.
@@ -501,6 +569,12 @@ fn refused_items() {
             "longer than",
         ),
         ("/ipv6 pool add name=a prefix=2001:db8::/64 prefix-length=56", "shorter"),
+        ("/ipv6 nd proxy add interface=ether1 address=ff02::1", "nobody's elsewhere"),
+        ("/ipv6 nd proxy add interface=ether1 address=fe80::1", "nobody's elsewhere"),
+        ("/ipv6 address add address=2001:db8::1/129 interface=ether1", "2001:db8::1/129"),
+        ("/ipv6 route add dst-address=2001:db8::/129 gateway=fe80::1%ether1", "2001:db8::/129"),
+        ("/ipv6 pool add name=a prefix=::/129 prefix-length=129", "::/129"),
+        ("/ipv6 firewall filter add chain=input src-address=::/129 action=drop", "::/129"),
     ] {
         let error = rig.try_run(line).expect_err(line);
         assert!(error.to_string().contains(why), "{line}: {error}");

@@ -52,9 +52,10 @@ pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
             duplicate::conflict(r, now, interface, target.into(), by, false);
         }
         Said::Neighbour(Neighbour { advertisement: false, target, mac, .. }) => {
-            if r.program.v6.is_own(interface, target.into()) {
+            let own = r.program.v6.is_own(interface, target.into());
+            if own || r.program.v6.nd.is_proxied(interface, target.into()) {
                 learn(r, now, interface, ends.src, mac, Heard::Asking);
-                answer(r, now, interface, target, ends.src);
+                answer(r, now, interface, (target, own), ends.src);
             }
         }
         Said::Neighbour(Neighbour { target, .. }) if r.program.v6.has(interface, target.into()) => {
@@ -124,8 +125,20 @@ fn learn(
     }
 }
 
-/// Answers who asks for one of the router's addresses; nobody in particular if he has none himself.
-fn answer(r: &mut Router, now: Moment, interface: InterfaceId, target: Ipv6Addr, to: u128) {
+/// Answers who asks for one of the router's addresses, or for one elsewhere; nobody in particular if he has
+/// none himself.
+fn answer(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    (target, own): (Ipv6Addr, bool),
+    to: u128,
+) {
+    let src = match own {
+        true => Some(target.into()),
+        false => address::source(&r.program.v6.addresses, interface, ALL_NODES),
+    };
+    let Some(src) = src else { return };
     let (solicited, dst) = match to {
         0 => (false, Ipv6Addr::from([0xff02, 0, 0, 0, 0, 0, 0, 1]).into()),
         to => (true, to),
@@ -133,11 +146,11 @@ fn answer(r: &mut Router, now: Moment, interface: InterfaceId, target: Ipv6Addr,
     // RFC 4213 §3.8: who asks in a tunnel whether we live is answered, without an address of the link.
     let has_link = !r.program.is_point_to_point(interface);
     let mac = Some(r.program.interface(interface).mac).filter(|_| has_link);
-    // Of what it is not sure it convinces nobody (RFC 4429 §3.3).
-    let override_ = !duplicate::is_tentative(r, interface, target.into());
+    // Of what it is not sure it convinces nobody (RFC 4429 §3.3), nor of what is another's.
+    let override_ = own && !duplicate::is_tentative(r, interface, target.into());
     let message =
         Neighbour { advertisement: true, router: true, solicited, override_, target, mac };
-    send(r, now, interface, message, Ends { src: target.into(), dst });
+    send(r, now, interface, message, Ends { src, dst });
 }
 
 /// Somebody asks which groups are listened to (RFC 3810 §6.2): a router of the link.

@@ -1,11 +1,12 @@
 //! Router advertisements (RFC 4861 §6.2): what hosts of a link are told, by and by and when they ask.
 //!
 //! ```text
-//! comes up, changes ─ up to 0.5 s ─► sends, three times within 16 s each, then by ra-interval
+//! comes up ─ own addresses are sure ─► changes ─ up to 0.5 s ─► sends, three times within 16 s each, then by ra-interval
 //! solicitation ─ up to 0.5 s, ra-delay after the last ─► sends to all
 //! goes ─► a last one with lifetime 0; a prefix that goes is told three times as not preferred any more
 //! ```
 
+use super::duplicate::{Probe, link_local_is_tentative};
 use super::say;
 use super::settings::{Advertised, Link, Prefix};
 use crate::interface::InterfaceId;
@@ -14,6 +15,8 @@ use crate::ipv6::{ALL_NODES, address, dhcp};
 use crate::packet::Ends;
 use crate::program::Program;
 use crate::router::Router;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::router_advertisement::{PrefixInfo, RouterAdvertisement};
 use wire::{Ipv6Prefix, Moment};
@@ -47,12 +50,20 @@ pub(super) fn tick(
     r: &mut Router,
     now: Moment,
     link: &Link,
+    probes: &BTreeMap<u128, Probe>,
     state: &mut Advertiser,
 ) -> Option<Moment> {
     let Some(advertised) = &link.advertises else {
         *state = Advertiser::default();
         return None;
     };
+    // No packet comes from an address that may be somebody else's (RFC 4862 §5.4); what ends that is due.
+    // Who has said nothing yet begins with all of it.
+    let begins = state.said.is_none() && probes.values().any(|probe| probe.is_tentative());
+    if begins || link_local_is_tentative(probes) {
+        return None;
+    }
+    let advertised = &*settled(r, link, probes, advertised);
     if state.said.as_ref() != Some(advertised) {
         let told = advertised.prefixes.iter();
         let is_told = |prefix: Ipv6Prefix| told.clone().any(|other| other.prefix == prefix);
@@ -81,6 +92,27 @@ pub(super) fn tick(
         state.next = now + if begins { pause.min(INITIAL) } else { pause };
     }
     Some(state.next)
+}
+
+/// What may be told: not the networks in which the router itself has no address yet that is sure.
+fn settled<'a>(
+    r: &Router,
+    link: &Link,
+    probes: &BTreeMap<u128, Probe>,
+    advertised: &'a Advertised,
+) -> Cow<'a, Advertised> {
+    let is_tentative = |prefix: &Prefix| {
+        let own = r.program.v6.addresses.iter();
+        let own = own.filter(|own| own.interface == link.interface && own.network == prefix.prefix);
+        let mut all = own.map(|own| probes.get(&own.address)).peekable();
+        all.peek().is_some() && all.all(|probe| probe.is_some_and(|probe| probe.is_tentative()))
+    };
+    if !advertised.prefixes.iter().any(is_tentative) {
+        return Cow::Borrowed(advertised);
+    }
+    let mut told = advertised.clone();
+    told.prefixes.retain(|prefix| !is_tentative(prefix));
+    Cow::Owned(told)
 }
 
 /// After a random delay, and not too soon after the last one.

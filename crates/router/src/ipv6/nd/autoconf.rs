@@ -154,7 +154,7 @@ pub(crate) fn heard(
 impl Host {
     /// Takes in a prefix, of which `id` makes an address.
     fn prefix(&mut self, now: Moment, info: &PrefixInfo, after: impl Fn(u32) -> Moment, id: u128) {
-        let len = info.len.min(128);
+        let len = info.len;
         let prefix = Ipv6Prefix::new(info.prefix.into(), len);
         if Ipv6Prefix::LINK_LOCAL.contains(prefix.bits()) || info.prefix.is_multicast() || len == 0
         {

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A router's packets do not wait for it: an address is used meanwhile, and its advertisements override
-//! nothing (RFC 4429). One that is a duplicate stays so until its link goes down or it is typed anew.
+//! nothing (RFC 4429). Hosts are told of a network by [`advertise`](super::advertise) when it is over. One that is a duplicate stays so until its link goes down or it is typed anew.
 //!
 //! **Missing**: nonces (RFC 7527); what comes back from an own MAC address is no conflict.
 
@@ -125,6 +125,12 @@ pub(crate) fn conflict(
 pub(crate) fn is_tentative(r: &Router, interface: InterfaceId, address: u128) -> bool {
     let probe = r.services.v6.links.get(&interface).and_then(|state| state.probes.get(&address));
     probe.is_some_and(|probe| probe.is_tentative())
+}
+
+/// Whether the router's address for its link is still looked for.
+pub(super) fn link_local_is_tentative(probes: &BTreeMap<u128, Probe>) -> bool {
+    let near = |(address, _): &(&u128, &Probe)| Ipv6Prefix::LINK_LOCAL.contains(**address);
+    probes.iter().filter(near).any(|(_, probe)| probe.is_tentative())
 }
 
 /// The link's own address, if it is sure.

@@ -1,6 +1,6 @@
 //! What is done with the menus of router advertisements: checked, compiled, shown.
 
-use super::menu::{self, DEFAULT, ND, PREFIX};
+use super::menu::{self, DEFAULT, ND, PREFIX, PROXY};
 use super::settings::Settings;
 use crate::facility::{Facility, Rows};
 use crate::ipv6::dhcp::facilities as dhcp;
@@ -41,6 +41,17 @@ pub(crate) static PREFIX_FACILITY: Facility = Facility {
     },
     rows: Rows::Few(prefixes),
     ..Facility::of(&PREFIX)
+};
+
+/// `/ipv6 nd proxy`.
+pub(crate) static PROXY_FACILITY: Facility = Facility {
+    part_of: Some(&FACILITY),
+    check: |item, tree| menu::check_proxy(tree, item),
+    value: |status, item, property| match property {
+        "invalid" => Some(Value::Bool(is_off(status, item))),
+        _ => None,
+    },
+    ..Facility::of(&PROXY)
 };
 
 /// `/ipv6 nd prefix default`.

@@ -1,4 +1,4 @@
-//! The property tables of `/ipv6 nd`, `/ipv6 nd prefix` and `/ipv6 nd prefix default`.
+//! The property tables of `/ipv6 nd`, `/ipv6 nd prefix`, `/ipv6 nd prefix default` and `/ipv6 nd proxy`.
 
 use crate::interface::menu::ANY_INTERFACE;
 use crate::status::Values;
@@ -71,6 +71,22 @@ pub(crate) const ND: Menu = Menu {
         Property::only("pref64", &Type::Or(&[""], &Type::Cidr6), &[""], NO_64).default(""),
     ],
     help: "What hosts of the links are told: router advertisements.",
+};
+
+/// `/ipv6 nd proxy`.
+pub(crate) const PROXY: Menu = Menu {
+    path: "/ipv6 nd proxy",
+    kind: LIST,
+    properties: &[
+        Property::flag("invalid", 'I', "Its interface is disabled."),
+        Property::new("interface", ANY_INTERFACE, "On whose link the router answers.")
+            .required()
+            .column(),
+        Property::new("address", Type::Address6, "For whom: somebody elsewhere.")
+            .required()
+            .column(),
+    ],
+    help: "Addresses elsewhere for which the router answers on a link, so that packets for them come to it.",
 };
 
 /// `/ipv6 nd prefix`.
@@ -158,6 +174,26 @@ pub(super) fn check(tree: &Tree, item: &Item) -> Result<(), String> {
     let mut others = tree.read(&ND).filter(|other| other.id() != item.id);
     match others.any(|other| other.text("interface") == interface) {
         true => Err(format!("failure: interface {interface} has an item already")),
+        false => Ok(()),
+    }
+}
+
+/// What an item of `/ipv6 nd proxy` must not be.
+///
+/// # Errors
+/// What is wrong.
+pub(super) fn check_proxy(tree: &Tree, item: &Item) -> Result<(), String> {
+    let Some(Value::Address6(address)) = item.get("address") else { return Ok(()) };
+    let of_link = wire::Ipv6Prefix::LINK_LOCAL.contains((*address).into());
+    if of_link || address.is_multicast() || address.is_loopback() || address.is_unspecified() {
+        return Err(format!("failure: {address} is nobody's elsewhere"));
+    }
+    let same = |other: &Item| {
+        let are_same = |name| other.get(name) == item.get(name);
+        other.id != item.id && are_same("address") && are_same("interface")
+    };
+    match tree.items(PROXY.path).iter().any(|other| same(other)) {
+        true => Err("failure: already have such proxy".to_string()),
         false => Ok(()),
     }
 }

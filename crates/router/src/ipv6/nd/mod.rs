@@ -12,7 +12,10 @@
 //! An interface takes part if something of IPv6 was typed of it: one that has nothing but the address
 //! of its link is silent until it is asked.
 //!
-//! **Missing**: SEND, proxies; of what other routers tell their reachable time, retransmission timer and
+//! For addresses elsewhere it answers as a proxy (RFC 4861 §7.2.8), where it is asked by their group. A question
+//! that is sent to such an address itself goes on to it, and who gets no answer asks all anew.
+//!
+//! **Missing**: SEND, proxies of whole networks (RFC 4389); of what other routers tell their reachable time, retransmission timer and
 //! hop limit; redirects are not heeded, as with any router.
 
 // What hosts of a link are told.
@@ -61,7 +64,7 @@ pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
     for link in links.iter().filter(|link| program.runs(link.interface)) {
         let mut state = r.services.v6.links.remove(&link.interface).unwrap_or_default();
         due.extend(duplicate::tick(r, now, link, &mut state.probes));
-        due.extend(advertise::tick(r, now, link, &mut state.advertiser));
+        due.extend(advertise::tick(r, now, link, &state.probes, &mut state.advertiser));
         due.extend(autoconf::tick(r, now, link, &mut state.host));
         let near = duplicate::settled_link_local(r, link, &state.probes);
         due.extend(listener::tick(r, now, link, near, &mut state.listener));

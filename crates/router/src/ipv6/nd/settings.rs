@@ -1,6 +1,6 @@
 //! What the menus mean: of each link what the router says and hears there.
 
-use super::menu::{DEFAULT, ND, PREFIX, bounds};
+use super::menu::{DEFAULT, ND, PREFIX, PROXY, bounds};
 use crate::interface::InterfaceId;
 use crate::interface::tunnel::Tunnel;
 use crate::ipv6::ALL_ROUTERS;
@@ -24,6 +24,8 @@ pub(crate) struct Link {
     pub(crate) own: Vec<Own>,
     /// The groups the router listens to.
     pub(crate) groups: Vec<u128>,
+    /// Addresses elsewhere for which it answers there.
+    pub(crate) proxied: Vec<u128>,
     /// What its hosts are told.
     pub(crate) advertises: Option<Advertised>,
     /// Whether other routers are heard.
@@ -75,6 +77,11 @@ impl Settings {
         self.links.iter().find(|link| link.interface == interface)
     }
 
+    /// Whether the router answers on a link for an address elsewhere.
+    pub(crate) fn is_proxied(&self, interface: InterfaceId, address: u128) -> bool {
+        self.link(interface).is_some_and(|link| link.proxied.contains(&address))
+    }
+
     /// What the menus, and the addresses of the program, say.
     pub(crate) fn compile(tree: &Tree, program: &Program) -> Settings {
         let ids = program.interfaces.iter().map(|interface| interface.id);
@@ -114,8 +121,10 @@ fn link(tree: &Tree, program: &Program, interface: InterfaceId) -> Option<Link> 
     let accepts = v6.settings.accepts_advertisements && advertises.is_none();
     let (client, server) = (v6.dhcp.client_on(interface), v6.dhcp.server_on(interface));
     let serves = server.is_some() || v6.dhcp.relay_on(interface).is_some();
+    let proxied = proxied(tree, program, interface);
     let is_used = client.is_some()
         || serves
+        || !proxied.is_empty()
         || own.iter().any(|own| own.item.is_some() || !own.is_link_local());
     if !is_used && advertises.is_none() && !accepts {
         return None;
@@ -126,12 +135,62 @@ fn link(tree: &Tree, program: &Program, interface: InterfaceId) -> Option<Link> 
     }
     let used = v6.addresses.iter().filter(|own| own.interface == interface && tunnel.is_none());
     groups.extend(used.map(|own| u128::from(solicited_node(own.address.into()))));
+    groups.extend(proxied.iter().map(|&address| u128::from(solicited_node(address.into()))));
     groups.extend(serves.then(|| u128::from(wire::dhcp6::SERVERS)));
     groups.sort_unstable();
     groups.dedup();
     let asks = tunnel.is_none();
     let own = own.into_iter().map(|own| Own { address: own.address, probes: asks && !own.no_dad });
-    Some(Link { interface, own: own.collect(), groups, advertises, accepts })
+    Some(Link { interface, own: own.collect(), groups, proxied, advertises, accepts })
+}
+
+/// The addresses that `/ipv6 nd proxy` has for an interface.
+fn proxied(tree: &Tree, program: &Program, interface: InterfaceId) -> Vec<u128> {
+    let items = tree.read(&PROXY).filter(|item| {
+        !item.bool("disabled") && program.names.find(&item.text("interface")) == Some(interface)
+    });
+    let address = |item: Read| match *item.value("address") {
+        Value::Address6(address) => Some(u128::from(address)),
+        _ => None,
+    };
+    items.filter_map(address).collect()
+}
+
+fn advertised(item: &Read, prefixes: Vec<Prefix>) -> Advertised {
+    let number = |name| match *item.value(name) {
+        Value::Number(number) => Some(number as u32),
+        _ => None,
+    };
+    let time = |name| match *item.value(name) {
+        Value::Time(time) => Some(time),
+        _ => None,
+    };
+    let ms = |name| time(name).map_or(0, |time| time.as_millis().min(u32::MAX.into()) as u32);
+    let dns = item.list("dns");
+    let dns = dns.iter().filter_map(|server| match server {
+        Value::Address6(server) => Some(u128::from(*server)),
+        _ => None,
+    });
+    Advertised {
+        interval: bounds(&item.text("ra-interval")).unwrap_or_default(),
+        delay: item.time("ra-delay"),
+        lifetime_s: time("ra-lifetime").map_or(0, |time| time.as_secs().min(9000) as u16),
+        preference: match item.text("ra-preference").as_str() {
+            "high" => 1,
+            "low" => 3,
+            _ => 0,
+        },
+        hop_limit: number("hop-limit").unwrap_or(0) as u8,
+        managed: item.bool("managed-address-configuration"),
+        other: item.bool("other-configuration"),
+        reachable_ms: ms("reachable-time"),
+        retransmit_ms: ms("retransmit-interval"),
+        mac: item.bool("advertise-mac-address"),
+        mtu: number("mtu"),
+        dns: dns.collect(),
+        advertise_dns: item.bool("advertise-dns"),
+        prefixes,
+    }
 }
 
 /// The typed networks of a link, and those of addresses that are advertised; the first that says

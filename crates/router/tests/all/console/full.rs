@@ -191,6 +191,7 @@ add interface=lan managed-address-configuration=yes ra-preference=low mtu=1480
 /ipv6 nd prefix
 add prefix=2001:db8:1::/64 interface=wan autonomous=no valid-lifetime=infinity
 /ipv6 nd prefix default set preferred-lifetime=1h
+/ipv6 nd proxy add interface=wan address=2001:db8:1::77 comment=x
 /ipv6 firewall address-list add list=bad address=fec0::/10
 /ipv6 firewall raw
 add chain=prerouting protocol=udp dst-port=53 action=notrack comment=n
