@@ -22,7 +22,6 @@ use measure::template::shortest;
 use measure::{Environment, Family, Mode, Results, Row, Verdict};
 use std::fs::File;
 use std::io::BufReader;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -296,12 +295,8 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
             && asked.configurations.contains(&c.name)
     };
     let mut configurations: Vec<_> = ALL.iter().filter(is_asked).collect();
-    let external = external(arguments, &asked.devices)?;
+    let external = external(arguments, &asked.devices, &asked.families)?;
     if external.is_some() {
-        if asked.families.contains(&Family::Ipv6) {
-            let text = "an external device is measured by IPv4: its rows of IPv6 are missing";
-            return Err(Failure::Usage(text.to_string()));
-        }
         narrow(&mut configurations, arguments)?;
     }
     if configurations.is_empty() {
@@ -361,7 +356,11 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
 }
 
 /// What is outside, if it is asked for.
-fn external(arguments: &Arguments, devices: &[Kind]) -> Result<Option<External>, Failure> {
+fn external(
+    arguments: &Arguments,
+    devices: &[Kind],
+    families: &[Family],
+) -> Result<Option<External>, Failure> {
     let Arguments { outside, patch, .. } = arguments;
     let is_external = devices.contains(&Kind::External);
     outside.is_of(is_external, *patch)?;
@@ -371,19 +370,24 @@ fn external(arguments: &Arguments, devices: &[Kind]) -> Result<Option<External>,
     if devices.len() > 1 || arguments.compare {
         return Err(usage("an external device is measured by itself, in a run of its own"));
     }
-    let (addresses, gateways, plain) = (outside.ours()?, outside.the_devices()?, Net::default());
-    let v4 = |address: IpAddr| match address {
-        IpAddr::V4(address) => address,
-        IpAddr::V6(address) => unreachable!("{address} in a net of IPv4"),
-    };
+    let &[family] = families else { return Err(usage(ONE_ROW)) };
+    let (addresses, gateways, plain) = (outside.ours()?, outside.the_devices()?, Net::of(family));
+    let bits = if family == Family::Ipv4 { 24 } else { 64 };
     let net = Net::new(
-        [0, 1].map(|at| addresses[at].unwrap_or((v4(plain.hosts[at]), 24))),
-        [0, 1].map(|at| gateways[at].unwrap_or(v4(plain.gateways[at]))),
+        [0, 1].map(|at| addresses[at].unwrap_or((plain.hosts[at], bits))),
+        [0, 1].map(|at| gateways[at].unwrap_or(plain.gateways[at])),
     );
     let net = net.map_err(usage)?;
+    if net.family() != family {
+        return Err(usage(format!("these are no addresses of {family}: --family says which")));
+    }
     outside.check(net.is_for_tests())?;
     Ok(Some(External { ports: two(outside.ports()?)?, net, patch: *patch }))
 }
+
+/// What is said where more are asked for.
+const ONE_ROW: &str = "an external device is set up by its owner, for one row at a time: name it by \
+                       --modes, --family and --configurations";
 
 /// The one row that an external device's owner has set it up for: routing, none, where nothing is said.
 fn narrow(rows: &mut Vec<&'static Configuration>, arguments: &Arguments) -> Result<(), Failure> {
@@ -394,10 +398,7 @@ fn narrow(rows: &mut Vec<&'static Configuration>, arguments: &Arguments) -> Resu
         rows.retain(|row| row.name == "none");
     }
     let [row] = rows.as_slice() else {
-        return Err(usage(
-            "an external device is set up by its owner, for one row at a time: name it by --modes \
-             and --configurations",
-        ));
+        return Err(usage(ONE_ROW));
     };
     match row.traffic {
         Traffic::Table => {
@@ -543,7 +544,8 @@ mod tests {
         assert_eq!(rows, [(Mode::Routing, "none")]);
         let other = "--address a=198.18.5.2/24 --gateway a=198.18.5.1 --patch --modes bridging";
         let (other, rows) = read(&format!("{ports} {other}")).unwrap();
-        let [host, gateway]: [IpAddr; 2] = ["198.18.5.2", "198.18.5.1"].map(|a| a.parse().unwrap());
+        let [host, gateway]: [std::net::IpAddr; 2] =
+            ["198.18.5.2", "198.18.5.1"].map(|a| a.parse().unwrap());
         assert_eq!(other.net.hosts, [host, Net::default().hosts[1]]);
         assert_eq!((other.net.gateways[0], other.patch), (gateway, true));
         assert_eq!(rows, [(Mode::Bridging, "none")]);
@@ -553,11 +555,20 @@ mod tests {
             ("--address a=198.18.0.2/28", "no room for 25 hosts"),
             ("--configurations none,conntrack", "one row at a time"),
             ("--configurations bgp-table", "full table's traffic"),
+            ("--family ipv4,ipv6", "one row at a time"),
+            ("--family ipv6 --address a=198.18.0.2/24", "of two families"),
+            ("--address a=2001:2:0:1::2/64", "of two families"),
+            ("--family ipv6 --address a=2001:db8::2/64 --gateway a=2001:db8::1", "RFC 6815"),
         ] {
             let error = read(&format!("{ports} {words}")).map(|_| ()).unwrap_err();
             assert!(error.contains(expected), "{words}: {error}");
         }
         assert!(read(&format!("{ports} {far} --any-address --configurations conntrack")).is_ok());
+        let (six, rows) = read(&format!("{ports} --family ipv6")).unwrap();
+        assert_eq!((six.net, rows), (Net::of(Family::Ipv6), vec![(Mode::Routing, "none")]));
+        let six = "--family ipv6 --address a=2001:2:0:7::2/64 --gateway a=2001:2:0:7::1";
+        let (six, _) = read(&format!("{ports} {six}")).unwrap();
+        assert_eq!(six.net.hosts[0].to_string(), "2001:2:0:7::2");
     }
 
     #[test]

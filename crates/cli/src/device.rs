@@ -7,11 +7,11 @@ use daemon::real::spec::Backend;
 #[cfg(target_os = "linux")]
 use lab::iperf3::external::HostInterface;
 use lab::net::NOT_FOR_TESTS;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 /// An address, and its network's length.
-type Host = (Ipv4Addr, u8);
+type Host<A = IpAddr> = (A, u8);
 
 #[derive(Args, Default)]
 #[command(next_help_heading = "An external device")]
@@ -24,15 +24,16 @@ pub(crate) struct Outside {
     /// Our first host on each of its ports, and the network there (both in one where iperf3 goes through
     /// a bridge)
     /// [default: the plan's: a=198.18.1.2/24 and b=198.19.1.2/24; of bench, 25 hosts from
-    /// a=198.18.0.101/24 and b=198.19.0.101/24 on]
+    /// a=198.18.0.101/24 and b=198.19.0.101/24 on, by IPv6 from a=2001:2:0:1::101/64 and
+    /// b=2001:2:0:2::101/64 on]
     #[arg(long = "address", value_name = "a|b=IP/BITS", value_parser = address)]
     addresses: Vec<(usize, Host)>,
     /// The device's own addresses [default: the plan's, or the first of each network, such as
     /// a=198.18.1.1 and b=198.19.1.1]
     #[arg(long = "gateway", value_name = "a|b=IP", value_parser = gateway)]
-    gateways: Vec<(usize, Ipv4Addr)>,
-    /// Allow addresses outside 198.18.0.0/15, the network for tests: what gets lost on the way may
-    /// reach somebody (RFC 6815)
+    gateways: Vec<(usize, IpAddr)>,
+    /// Allow addresses outside 198.18.0.0/15 and 2001:2::/48, the networks for tests: what gets lost on
+    /// the way may reach somebody (RFC 6815)
     #[arg(long = "allow-any-address", alias = "any-address")]
     pub(crate) any_address: bool,
 }
@@ -52,13 +53,15 @@ fn address(text: &str) -> Result<(usize, Host), String> {
     let (port, rest) = named(text)?;
     let read = || {
         let (address, bits) = rest.split_once('/')?;
-        Some((address.parse().ok()?, bits.parse().ok().filter(|bits| *bits <= 32)?))
+        let address: IpAddr = address.parse().ok()?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        Some((address, bits.parse().ok().filter(|bits| *bits <= most)?))
     };
     let read = read().ok_or_else(|| format!("an address is a=198.18.0.101/24, not {text:?}"))?;
     Ok((port, read))
 }
 
-fn gateway(text: &str) -> Result<(usize, Ipv4Addr), String> {
+fn gateway(text: &str) -> Result<(usize, IpAddr), String> {
     let (port, rest) = named(text)?;
     let read = rest.parse().map_err(|_| format!("a gateway is a=198.18.0.1, not {text:?}"))?;
     Ok((port, read))
@@ -145,8 +148,21 @@ impl Outside {
     }
 
     /// The device's addresses, as far as they were said.
-    pub(crate) fn the_devices(&self) -> Result<[Option<Ipv4Addr>; 2], Failure> {
+    pub(crate) fn the_devices(&self) -> Result<[Option<IpAddr>; 2], Failure> {
         each("--gateway", &self.gateways)
+    }
+
+    /// Our hosts and the device's addresses, where only IPv4's are taken.
+    pub(crate) fn ipv4(
+        &self,
+    ) -> Result<([Option<Host<Ipv4Addr>>; 2], [Option<Ipv4Addr>; 2]), Failure> {
+        let v4 = |address: IpAddr| match address {
+            IpAddr::V4(address) => Ok(address),
+            IpAddr::V6(_) => Err(usage(format!("{address}: hosts have addresses of IPv4 here"))),
+        };
+        let host = |host: Option<Host>| host.map(|(at, bits)| Ok((v4(at)?, bits))).transpose();
+        let ([a, b], [c, d]) = (self.ours()?, self.the_devices()?);
+        Ok(([host(a)?, host(b)?], [c.map(v4).transpose()?, d.map(v4).transpose()?]))
     }
 
     /// Refuses what could reach somebody, unless it is allowed.
@@ -236,6 +252,7 @@ mod tests {
             ("--gateway a=198.18.0", "a gateway is a=198.18.0.1"),
             ("--address a=198.18.0.2", "an address is a=198.18.0.101/24"),
             ("--address a=198.18.0.2/33", "an address is"),
+            ("--address a=2001:2:0:1::2/129", "an address is"),
             (
                 "--address a=198.18.0.2/24 --address a=198.18.0.3/24",
                 "--address a stands there twice",

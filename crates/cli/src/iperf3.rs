@@ -83,7 +83,8 @@ impl Arguments {
             return Ok((plan, None));
         }
         let ports = outside.interfaces()?;
-        let ends = Ends::new(outside.ours()?, outside.the_devices()?).map_err(usage)?;
+        let (ours, gateways) = outside.ipv4()?;
+        let ends = Ends::new(ours, gateways).map_err(usage)?;
         outside.check(ends.is_for_tests())?;
         Ok((plan, Some(External { ports, ends, in_use: self.allow_in_use, link: self.link })))
     }

@@ -214,7 +214,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     // Whom frames could reach comes before all: no interface is looked at until that is settled.
     if external {
-        let (hosts, devices) = (outside.ours()?, outside.the_devices()?);
+        let (hosts, devices) = outside.ipv4()?;
         let said = [0, 1].map(|port| Said { host: hosts[port], device: devices[port] });
         plan.ends = moved(&plan, said, outside.any_address).map_err(usage)?;
     }

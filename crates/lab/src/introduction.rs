@@ -15,10 +15,10 @@
 
 use crate::net::Net;
 use crate::traffic::tester_mac;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::arp::{ArpMessage, Operation};
 use wire::icmpv6::{Neighbour, group_mac, solicited_node};
-use wire::layers::ETHERTYPE_IPV6;
+use wire::layers::{ETHERTYPE_ARP, ETHERTYPE_IPV6};
 use wire::{Arp, Ipv6, MacAddr, craft};
 
 /// Where the ICMPv6 message begins in a frame.
@@ -57,6 +57,33 @@ pub(crate) fn confirmation(net: &Net, port: usize, n: u32, router: MacAddr) -> O
 fn said(advertisement: bool, target: Ipv6Addr, mac: MacAddr) -> Neighbour {
     let (solicited, override_) = (advertisement, advertisement);
     Neighbour { advertisement, router: false, solicited, override_, target, mac: Some(mac) }
+}
+
+/// What a host behind a port answers, if this frame asks for one of them.
+pub(crate) fn reply(net: &Net, port: usize, frame: &[u8]) -> Option<Vec<u8>> {
+    let mac = tester_mac(port);
+    match frame.get(12..14)?.try_into().map(u16::from_be_bytes) {
+        Ok(ETHERTYPE_ARP) => {
+            let request = Arp::new(frame.get(14..)?).ok()?.message();
+            let is_asked = request.operation == Operation::Request
+                && !request.is_gratuitous()
+                && net.has(port, Ipv4Addr::from(request.target_ip).into());
+            is_asked.then(|| craft::arp(request.reply_from(mac)).build())
+        }
+        Ok(ETHERTYPE_IPV6) => {
+            let packet = Ipv6::new(frame.get(14..)?).ok()?;
+            let is_icmp = packet.next_header() == wire::ipv6::header::ICMPV6;
+            let asked = Neighbour::read(packet.payload()).ok().filter(|_| is_icmp)?;
+            // Who only looks whether an address is free has none to be told at.
+            let is_asked = !asked.advertisement
+                && net.has(port, asked.target.into())
+                && !packet.src().is_unspecified();
+            let to = MacAddr(*frame.get(6..)?.first_chunk()?);
+            let said = said(true, asked.target, mac);
+            is_asked.then(|| craft::neighbour(said, [mac, to], [asked.target, packet.src()]))
+        }
+        _ => None,
+    }
 }
 
 /// The MAC address of the router behind a port, if this frame says it.

@@ -7,12 +7,10 @@
 //!
 //! RFC 2544 §C.2.2 sets 198.18.0.0/15 aside for this, RFC 5180 §8 2001:2::/48, and RFC 6815 §5 asks that
 //! tests keep to them: whoever wants other addresses has to say so.
-//!
-//! Missing: **other addresses of IPv6**.
 
 use crate::traffic::{HOSTS, host, router_address};
 use measure::{Ends, Family};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::{Ipv4Prefix, Ipv6Prefix};
 
 /// Who the tester is: all addresses are of one family.
@@ -46,8 +44,8 @@ pub const FOR_TESTS6: Ipv6Prefix = Ipv6Prefix::new(0x2001_0002_0000 << 80, 48);
 pub const FOR_TESTS: Ipv4Prefix = Ipv4Prefix::new(u32::from_be_bytes([198, 18, 0, 0]), 15);
 
 /// What is said to whoever wants other addresses.
-pub const NOT_FOR_TESTS: &str = "not all addresses are in 198.18.0.0/15, the network for tests (RFC 6815); \
-                                 where the device is connected to nothing else: --allow-any-address";
+pub const NOT_FOR_TESTS: &str = "not all addresses are in 198.18.0.0/15 or 2001:2::/48, the networks for \
+                                 tests (RFC 6815, RFC 5180); where the device is connected to nothing else: --allow-any-address";
 
 /// Whether a network is set aside for tests, all of it.
 pub fn is_for_tests(network: Ipv4Prefix) -> bool {
@@ -111,6 +109,28 @@ pub fn apart([a, b]: [Ipv4Prefix; 2]) -> Result<(), String> {
     Ok(())
 }
 
+/// The network of our hosts from the first on, in which the device is beside them.
+fn network6((first, length): (Ipv6Addr, u8), device: Ipv6Addr) -> Result<Ipv6Prefix, String> {
+    if !(1..=122).contains(&length) {
+        return Err(format!("{first}/{length}: a network is a /1 to a /122"));
+    }
+    let network = Ipv6Prefix::new(first.into(), length);
+    let (first_bits, device_bits) = (u128::from(first), u128::from(device));
+    // The first address is that of all routers (RFC 4291 §2.6.1).
+    if first_bits == network.bits() || network.last() - first_bits < HOSTS.into() {
+        return Err(format!("{network} has no room for {HOSTS} hosts from {first} on"));
+    }
+    if !network.contains(device_bits) {
+        return Err(format!("the device, {device}, is no host of {network}"));
+    }
+    match device_bits.checked_sub(first_bits) {
+        Some(n) if n < HOSTS.into() => {
+            Err(format!("the device, {device}, is among our {HOSTS} hosts from {first} on"))
+        }
+        _ => Ok(network),
+    }
+}
+
 fn is_host(network: Ipv4Prefix, address: u32) -> bool {
     network.bits() < address && address < network.last()
 }
@@ -146,14 +166,32 @@ impl Net {
     ///
     /// # Errors
     /// The hosts do not fit, or somebody is where he cannot be: why, in a sentence.
-    pub fn new(first: [(Ipv4Addr, u8); 2], gateways: [Ipv4Addr; 2]) -> Result<Net, String> {
-        let networks = [network(first[0], HOSTS)?, network(first[1], HOSTS)?];
-        for at in [0, 1] {
-            beside(gateways[at], networks[at], first[at].0, HOSTS)?;
+    pub fn new(first: [(IpAddr, u8); 2], gateways: [IpAddr; 2]) -> Result<Net, String> {
+        let [(a, _), (b, _)] = first;
+        match (a, b, gateways) {
+            (IpAddr::V4(a), IpAddr::V4(b), [IpAddr::V4(c), IpAddr::V4(d)]) => {
+                let (first, gateways) = ([(a, first[0].1), (b, first[1].1)], [c, d]);
+                let networks = [network(first[0], HOSTS)?, network(first[1], HOSTS)?];
+                for at in [0, 1] {
+                    beside(gateways[at], networks[at], first[at].0, HOSTS)?;
+                }
+                apart(networks)?;
+            }
+            (IpAddr::V6(a), IpAddr::V6(b), [IpAddr::V6(c), IpAddr::V6(d)]) => {
+                let networks = [network6((a, first[0].1), c)?, network6((b, first[1].1), d)?];
+                let [a, b] = networks;
+                if a.contains(b.bits()) || b.contains(a.bits()) {
+                    return Err(format!(
+                        "{a} and {b} overlap: a router has a network on each port"
+                    ));
+                }
+            }
+            _ => {
+                let all = [a, b, gateways[0], gateways[1]].map(|at| at.to_string()).join(", ");
+                return Err(format!("these are addresses of two families: {all}"));
+            }
         }
-        apart(networks)?;
-        let hosts = first.map(|(address, _)| address.into());
-        Ok(Net { hosts, gateways: gateways.map(IpAddr::from) })
+        Ok(Net { hosts: first.map(|(address, _)| address), gateways })
     }
 
     /// The address of host `n` (from 0) behind a port.
@@ -239,6 +277,13 @@ mod tests {
             ),
             ("198.18.0.2/24", "198.19.0.2/24", ["198.18.0.9", "198.19.0.1"], "among our 25 hosts"),
             ("198.18.0.2/15", "198.19.0.2/24", ["198.18.0.1", "198.19.0.1"], "overlap"),
+            ("2001:2::2/64", "198.19.0.2/24", ["2001:2::1", "198.19.0.1"], "of two families"),
+            ("2001:2::2/123", "2001:2:1::2/64", ["2001:2::1", "2001:2:1::1"], "/1 to a /122"),
+            ("2001:2::/64", "2001:2:1::2/64", ["2001:2::99", "2001:2:1::1"], "no room"),
+            ("2001:2::3a/122", "2001:2:1::2/64", ["2001:2::1", "2001:2:1::1"], "no room"),
+            ("2001:2::2/64", "2001:2:1::2/64", ["2001:2:1::1", "2001:2:1::1"], "is no host of"),
+            ("2001:2::2/64", "2001:2:1::2/64", ["2001:2::9", "2001:2:1::1"], "among our 25"),
+            ("2001:2::2/32", "2001:2:1::2/64", ["2001:2::1", "2001:2:1::1"], "overlap"),
         ] {
             let error = net(a, b, gateways).unwrap_err();
             assert!(error.contains(expected), "{a} {b}: {error}");

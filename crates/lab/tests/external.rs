@@ -15,11 +15,11 @@ use lab::kernel::ask;
 use lab::net::Net;
 use lab::placement;
 use lab::real::PortSpec;
+use measure::template::shortest;
 use measure::{Environment, Family, Mode, Results};
 use rig::can_have_hosts;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::time::Duration;
-use wire::FrameLen;
 
 /// Cables without a device; none, said, without rights or one of these programs.
 fn rig(programs: &[&str]) -> Option<Rig> {
@@ -27,16 +27,22 @@ fn rig(programs: &[&str]) -> Option<Rig> {
 }
 
 fn net(hosts: [&str; 2], gateways: [&str; 2]) -> Net {
-    let hosts = hosts.map(|address| (address.parse::<Ipv4Addr>().unwrap(), 24));
+    let hosts = hosts.map(|address| (address.parse::<IpAddr>().unwrap(), 24));
     Net::new(hosts, gateways.map(|address| address.parse().unwrap())).unwrap()
 }
 
 /// Makes the kernel between the cables a router with the gateways' addresses.
 fn route(rig: &Rig, net: &Net) {
-    ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
+    let six = net.family() == Family::Ipv6;
+    let forward = if six { "ipv6.conf.all.forwarding" } else { "ipv4.ip_forward" };
     for (end, gateway) in DEVICE_ENDS.into_iter().zip(net.gateways) {
-        ask(&rig.device, &format!("ip address add {gateway}/24 dev {end}")).unwrap();
+        let (bits, more) = if six { (64, " nodad") } else { (24, "") };
+        if six {
+            ask(&rig.device, &format!("sysctl -qw net.ipv6.conf.{end}.disable_ipv6=0")).unwrap();
+        }
+        ask(&rig.device, &format!("ip address add {gateway}/{bits} dev {end}{more}")).unwrap();
     }
+    ask(&rig.device, &format!("sysctl -qw net.{forward}=1")).unwrap();
 }
 
 fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Results, BenchError> {
@@ -47,12 +53,12 @@ fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Resu
         text.parse().unwrap()
     });
     let is_asked = |row: &&Configuration| {
-        (row.mode, row.family, row.name) == (Mode::Routing, Family::Ipv4, "none")
+        (row.mode, row.family, row.name) == (Mode::Routing, net.family(), "none")
     };
     let plan = Plan {
         devices: vec![Kind::External],
         pair: placement::pair(),
-        sizes: vec![FrameLen::MIN],
+        sizes: vec![shortest(net.family())],
         configurations: ALL.iter().filter(is_asked).collect(),
         duration: Duration::from_millis(200),
         seed: 1,
@@ -73,6 +79,7 @@ fn a_kernel_between_two_interfaces() {
         (["xdp", "packet"], Net::default()),
         (["packet", "packet"], Net::default()),
         (["xdp", "xdp"], others),
+        (["xdp", "packet"], Net::of(Family::Ipv6)),
     ] {
         let Some(rig) = rig(&["sysctl"]) else { return };
         route(&rig, &net);
@@ -91,7 +98,7 @@ fn a_kernel_between_two_interfaces() {
         let alone = "through two veths of this machine and nothing between";
         assert!(setup.witness.iter().any(|line| line.contains(alone)), "{setup:?}");
         assert!(row.medium.wire.contains(&format!("a={}:t0@", backends[0])), "{row:?}");
-        // It knows our hosts, by ARP alone.
+        // It knows our hosts, by ARP alone, or by neighbour discovery.
         let neighbours = ask(&rig.device, "ip neighbour show").unwrap();
         let known = neighbours.lines().filter(|line| line.contains("lladdr 06:00:00:00:00:0"));
         assert_eq!(known.count(), 50, "{neighbours}");

@@ -19,9 +19,9 @@ use super::{BenchError, Kind, Plan, Progress};
 use crate::configuration::Configuration;
 use crate::routes::Table;
 use crate::two_cores::Ran;
+use measure::Environment;
 use measure::result::{Medium, Setup};
 use measure::suite_result::TrialRecord;
-use measure::{Environment, Family};
 use port::linux::Unavailable;
 use std::fmt;
 use std::time::Duration;
@@ -169,11 +169,6 @@ impl From<Unavailable> for Cannot {
 /// # Errors
 /// [`Cannot`].
 pub(super) fn set_up(kind: &Kind, job: &Job<'_>) -> Result<Box<dyn Device>, Cannot> {
-    if *kind == Kind::External && job.configuration.family == Family::Ipv6 {
-        let why =
-            "an external device is measured by IPv4 only: ours do not answer its solicitations";
-        return Err(Cannot::Omitted(why.to_string()));
-    }
     Ok(match kind {
         Kind::Memory if job.plan.turns.is_none() => Box::new(Memory::new(job)?),
         Kind::External if job.plan.turns.is_none() => Box::new(Connected::new(job)?),

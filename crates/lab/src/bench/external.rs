@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Tester ══ eth1 ────── cable ────── [ ? ] ────── cable ────── eth2 ══ Tester
-//!         ARP: who has 198.18.0.1? ─►      ◄─ who has 198.18.0.107? I have
+//!         ARP, ND: who has 198.18.0.1? ─►  ◄─ who has 198.18.0.107? I have
 //! ```
 //!
 //! It is set up by its owner, for the row he names: nothing is known of it but what comes back. Our
@@ -14,7 +14,7 @@
 //!
 //! The interfaces are the tester's while this runs: by AF_XDP, the machine itself gets nothing from
 //! them. Their settings stay as they are.
-//! Missing: **IPv6**, **a full table's traffic**, **TAP**.
+//! Missing: **a full table's traffic**, **TAP**.
 
 use super::BenchError;
 use super::Progress;
@@ -25,6 +25,7 @@ use super::veth::Rig;
 use super::wired::{Limits, RealPort};
 use crate::clock::Clock;
 use crate::interfaces::{Lines, speed};
+use crate::introduction;
 use crate::jumbo;
 use crate::linux::veth::inside;
 use crate::net::Net;
@@ -39,10 +40,8 @@ use measure::Mode;
 use measure::result::{Medium, Setup, kind};
 use port::linux::Unavailable;
 use port::{Batch, Pool, Port, PortCounters};
-use std::net::Ipv4Addr;
 use std::time::Duration;
-use wire::arp::{ArpMessage, Operation};
-use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate, craft};
+use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate};
 
 /// What it is called in results.
 pub const DEVICE: &str = "external";
@@ -300,27 +299,13 @@ struct Answering<P> {
     net: Net,
 }
 
-impl<P: Port> Answering<P> {
-    /// The answer to a frame, if it asks for one of our hosts.
-    fn answer(&self, bytes: &[u8]) -> Option<ArpMessage> {
-        if bytes.get(12..14) != Some(&[0x08, 0x06]) {
-            return None;
-        }
-        let request = wire::Arp::new(&bytes[14..]).ok()?.message();
-        let is_asked = request.operation == Operation::Request
-            && !request.is_gratuitous()
-            && self.net.has(self.port, Ipv4Addr::from(request.target_ip).into());
-        is_asked.then(|| request.reply_from(tester_mac(self.port)))
-    }
-}
-
 impl<P: Port> Port for Answering<P> {
     fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
         let received = self.line.receive(now, pool, batch);
         let mut answers = Batch::new();
         for frame in &batch.as_slice()[batch.len() - received..] {
-            let Some(answer) = self.answer(pool.slab().bytes(frame)) else { continue };
-            let bytes = craft::arp(answer).build();
+            let asked = pool.slab().bytes(frame);
+            let Some(bytes) = introduction::reply(&self.net, self.port, asked) else { continue };
             let Some(mut frame) = pool.alloc(bytes.len()) else { break };
             pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
             answers.push(frame);
@@ -343,8 +328,12 @@ impl<P: Port> Port for Answering<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::Family;
     use port::{Slab, memory};
-    use std::net::IpAddr;
+    use std::net::{IpAddr, Ipv6Addr};
+    use wire::arp::{ArpMessage, Operation};
+    use wire::icmpv6::Neighbour;
+    use wire::{Ipv6, craft};
 
     #[test]
     fn hosts_answer_for_themselves_alone() {
@@ -383,5 +372,47 @@ mod tests {
             assert_eq!((reply.sender_ip, reply.sender_mac), (number(asked), tester_mac(1)));
         }
         batch.free_all(&mut pool);
+    }
+
+    #[test]
+    fn hosts_answer_by_ipv6() {
+        let net = Net::of(Family::Ipv6);
+        let mac = MacAddr([2, 0, 0, 0, 0, 9]);
+        let v6 = |address: IpAddr| match address {
+            IpAddr::V6(address) => address,
+            IpAddr::V4(_) => panic!("{address}"),
+        };
+        let ask = |src: Ipv6Addr, target: IpAddr| {
+            let target = v6(target);
+            let (router, solicited, override_) = (false, false, false);
+            let said = Neighbour {
+                advertisement: false,
+                router,
+                solicited,
+                override_,
+                target,
+                mac: Some(mac),
+            };
+            craft::neighbour(said, [mac, tester_mac(1)], [src, target])
+        };
+        let gateway = v6(net.gateways[1]);
+        for n in [0, 24] {
+            let host = net.host(1, n);
+            let frame = introduction::reply(&net, 1, &ask(gateway, host)).unwrap();
+            assert_eq!((&frame[..6], &frame[6..12]), (&mac.0[..], &tester_mac(1).0[..]));
+            let packet = Ipv6::new(&frame[14..]).unwrap();
+            assert_eq!((packet.src(), packet.dst(), packet.hop_limit()), (v6(host), gateway, 255));
+            let said = Neighbour::read(packet.payload()).unwrap();
+            assert!(said.advertisement && said.solicited && said.override_ && !said.router);
+            assert_eq!((said.target, said.mac), (v6(host), Some(tester_mac(1))));
+        }
+        for other in [net.host(1, 25), net.host(0, 0), net.gateways[1]] {
+            assert_eq!(introduction::reply(&net, 1, &ask(gateway, other)), None, "{other}");
+        }
+        let own = net.host(1, 0);
+        assert_eq!(introduction::reply(&net, 1, &ask(Ipv6Addr::UNSPECIFIED, own)), None);
+        let frame = ask(gateway, own);
+        assert_eq!(introduction::reply(&net, 1, &frame[..60]), None, "cut off");
+        assert_eq!(introduction::reply(&Net::default(), 1, &frame), None);
     }
 }
