@@ -61,6 +61,14 @@ fn a_house_with_both_families_gets_a_prefix_and_hands_it_out() {
 }
 
 #[test]
+fn the_other_ends_of_ipv6_are_real_ones() {
+    let tools = ["sysctl", "ip", "unshare", "radvd", "dnsmasq", "kea-dhcp6", "dhcp6c"];
+    if can_have_hosts(&tools) {
+        check("ipv6-peers.yaml", &[]);
+    }
+}
+
+#[test]
 fn services_stand_what_measures_them() {
     let tools =
         ["sysctl", "ip", "unshare", "perfdhcp", "dhcpcd", "unbound", "kdig", "dnsperf", "rsyslogd"];
