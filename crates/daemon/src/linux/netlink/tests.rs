@@ -270,7 +270,8 @@ fn a_watch_tells_all_there_is_and_then_what_happens() {
         let told = anew.map_or(&[][..], |anew| &events[anew..]);
         complete(told) > 0 && !told.iter().any(|e| matches!(e, Event::Route { .. }))
     });
-    done(in_a.delete_address("va", address.address, 24));
+    let std::net::IpAddr::V4(old) = address.address else { panic!("{address:?}") };
+    done(in_a.delete_address("va", old, 24));
     until(&mut watch, |events| events.contains(&Event::AddressGone(address)));
     done(in_a.delete("va"));
     until(&mut watch, |events| events.iter().any(|e| matches!(e, Event::LinkGone(_))));
