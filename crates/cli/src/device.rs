@@ -13,6 +13,9 @@ use std::str::FromStr;
 /// An address, and its network's length.
 type Host<A = IpAddr> = (A, u8);
 
+/// Our hosts and the device's addresses, as far as they were said.
+type Ends = ([Option<Host<Ipv4Addr>>; 2], [Option<Ipv4Addr>; 2]);
+
 #[derive(Args, Default)]
 #[command(next_help_heading = "An external device")]
 pub(crate) struct Outside {
@@ -153,9 +156,7 @@ impl Outside {
     }
 
     /// Our hosts and the device's addresses, where only IPv4's are taken.
-    pub(crate) fn ipv4(
-        &self,
-    ) -> Result<([Option<Host<Ipv4Addr>>; 2], [Option<Ipv4Addr>; 2]), Failure> {
+    pub(crate) fn ipv4(&self) -> Result<Ends, Failure> {
         let v4 = |address: IpAddr| match address {
             IpAddr::V4(address) => Ok(address),
             IpAddr::V6(_) => Err(usage(format!("{address}: hosts have addresses of IPv4 here"))),

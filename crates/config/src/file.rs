@@ -170,7 +170,7 @@ impl Run<'_> {
             if is_new && self.host.files().iter().any(|file| file.name == name) {
                 return Err(failed(format!("failure: there is a file {name} already")));
             }
-            if let Some(text) = contents.as_ref().map(String::as_str).or(is_new.then_some("")) {
+            if let Some(text) = contents.as_deref().or(is_new.then_some("")) {
                 self.host.write_file(&name, text.as_bytes()).map_err(failed)?;
             }
         }

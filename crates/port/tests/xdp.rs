@@ -13,7 +13,6 @@ use port::linux::{Namespace, Unavailable};
 use port::{Batch, Frame, Pool, Port, PortCounters, Slab, Slots};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
-use std::net::IpAddr;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -22,21 +21,16 @@ use wire::craft::{self, ip};
 use wire::{Moment, Udp};
 
 const NOW: Moment = Moment::ZERO;
+type Opened = Result<XdpPort, Unavailable>;
 
-fn open_in(
-    namespace: &Namespace,
-    name: &str,
-    slab: &Slab,
-    options: &Options,
-) -> Result<XdpPort, Unavailable> {
+fn open_in(namespace: &Namespace, name: &str, slab: &Slab, options: &Options) -> Opened {
     namespace.run(|| XdpPort::open(name, slab, options)).unwrap()
 }
 
 /// Ports on both ends of a pair.
 fn ends(pair: &Veth, slab: &Slab, options: &Options) -> (XdpPort, XdpPort) {
-    let a = open_in(&pair.a, "va", slab, options).unwrap_or_else(|error| panic!("{error}"));
-    let b = open_in(&pair.b, "vb", slab, options).unwrap_or_else(|error| panic!("{error}"));
-    (a, b)
+    let open = |at, name| open_in(at, name, slab, options).unwrap_or_else(|why| panic!("{why}"));
+    (open(&pair.a, "va"), open(&pair.b, "vb"))
 }
 
 /// Waits until `is_done` says so; what it last said otherwise is in the panic.
@@ -316,17 +310,7 @@ fn the_kernel_keeps_what_is_for_its_addresses() {
             let mut here = 0;
             port.receive(NOW, &mut pool, &mut batch);
             for frame in batch.drain() {
-                let bytes = slab.bytes(&frame);
-                let four =
-                    |at: usize| bytes[at..].first_chunk::<4>().map(|&four| IpAddr::from(four));
-                let six = |at: usize| bytes[at..].first_chunk::<16>().map(|&six| IpAddr::from(six));
-                let target = match (&bytes[12..14], bytes[20], bytes.get(54)) {
-                    ([8, 6], ..) => four(38),
-                    ([8, 0], ..) => four(30),
-                    (_, 58, Some(135)) => six(62),
-                    _ => six(38),
-                };
-                here += usize::from(target.unwrap().to_string() == address);
+                here += usize::from(veth::target(slab.bytes(&frame)).to_string() == address);
                 pool.free(frame);
             }
             assert_eq!(here == 0, expected, "{address}: {here} frames, {mode:?}");
@@ -340,10 +324,10 @@ fn the_kernel_keeps_what_is_for_its_addresses() {
         pass("10.0.0.3", true);
         pass("10.0.0.2", false);
         // The same by IPv6, whose neighbours are solicited.
-        for (at, end, n) in [(&pair.a, "va", "1"), (&pair.b, "vb", "2"), (&pair.b, "vb", "3")] {
-            sh(at, &format!("echo 0 >/proc/sys/net/ipv6/conf/{end}/disable_ipv6"));
-            sh(at, &format!("ip address add 2001:db8::{n}/64 dev {end} nodad"));
-        }
+        let on =
+            |end| format!("echo 0 >/proc/sys/net/ipv6/conf/{end}/disable_ipv6; ip address add");
+        sh(&pair.a, &format!("{} 2001:db8::1/64 dev va nodad", on("va")));
+        sh(&pair.b, &format!("for n in 2 3; do {} 2001:db8::$n/64 dev vb nodad; done", on("vb")));
         pass("2001:db8::2", false);
         assert!(kernels.set(&["2001:db8::2".parse().unwrap()].into()).unwrap());
         pass("2001:db8::2", true);

@@ -124,7 +124,6 @@ pub struct BridgeAt(pub u16);
 
 impl BridgeAt {
     /// As an index.
-    #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -206,8 +205,7 @@ pub struct Interface {
 pub(crate) struct Rest {
     /// The VLANs that stand on it.
     pub(crate) vlans: Vlans,
-    /// The addresses beside its own whose frames are for other interfaces: virtual routers' that have
-    /// theirs now.
+    /// Addresses beside its own whose frames are for others: virtual routers' that have theirs now.
     pub(crate) aliases: Vec<(MacAddr, InterfaceId)>,
     /// How long an answer to ARP is believed, if not as long as on others.
     pub(crate) arp_timeout: Option<Duration>,

@@ -15,6 +15,7 @@ pub(crate) mod left_out;
 use left_out::{lacks, left_out};
 use port::linux::Namespace;
 use port::linux::interface::{Offloads, set_offloads};
+use std::net::IpAddr;
 use std::process::Command;
 
 /// A veth pair, an end in each of two new namespaces, up.
@@ -86,4 +87,20 @@ pub(crate) fn sh(namespace: &Namespace, words: &str) -> String {
         [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned());
     assert!(output.status.success(), "{words}: {}\n{out}{err}", output.status);
     out
+}
+
+/// Whom a packet is for, or an ARP request or a neighbour solicitation asks for.
+///
+/// # Panics
+/// If the frame is too short for any of these.
+pub(crate) fn target(frame: &[u8]) -> IpAddr {
+    let four = |at: usize| frame[at..].first_chunk::<4>().map(|&four| IpAddr::from(four));
+    let six = |at: usize| frame[at..].first_chunk::<16>().map(|&six| IpAddr::from(six));
+    let target = match (&frame[12..14], frame[20], frame.get(54)) {
+        ([8, 6], ..) => four(38),
+        ([8, 0], ..) => four(30),
+        (_, 58, Some(135)) => six(62),
+        _ => six(38),
+    };
+    target.expect("a whole header")
 }

@@ -42,7 +42,7 @@ fn cables(rigs: &mut [Rig], cables: &[[(usize, usize); 2]], seconds: u64) {
                 }
             }
         }
-        rigs.iter_mut().for_each(|rig| _ = rig.breathe());
+        rigs.iter_mut().for_each(Rig::breathe);
     }
 }
 
