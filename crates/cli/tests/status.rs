@@ -11,7 +11,6 @@ const MISSING: &[(&str, &str)] = &[
     ("/interface ethernet switch", "switch chips"),
     ("/ip hotspot", "hotspot"),
     ("/ip ipsec", "IPsec"),
-    ("/ipv6 dhcp-relay", "DHCPv6 from elsewhere"),
     ("/mpls", "MPLS"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
     ("/tool traffic-monitor", "tools"),
