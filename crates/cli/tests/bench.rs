@@ -50,8 +50,8 @@ fn refusals() {
         ),
         (
             &["bench", "--family", "ipv6", "--device", "external", "--port=xdp:a", "--port=xdp:b"],
-            2,
-            &["an external device is measured by IPv4: its rows of IPv6 are missing"],
+            3,
+            &["cannot look at the interface a: No such device"],
         ),
         (&["bench", "--family", "ipv6", "--routes", four], 3, &["there is no IPv6 prefix in it"]),
         (&["bench", "--duration", "5"], 2, &["a time has a unit"]),
