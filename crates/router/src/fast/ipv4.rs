@@ -33,8 +33,6 @@ struct Last {
     neighbour: NeighbourId,
     /// The neighbour's; empty before the first packet.
     rewrite: Rewrite,
-    /// A packet went there, and the neighbour was told.
-    used: bool,
 }
 
 /// What a batch has counted, and what it need not look up again.
@@ -104,9 +102,9 @@ fn receive_at<const HEADER: usize>(
         }
     } else {
         r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
-        for (at, frame) in batch.drain().enumerate() {
-            let to = (dst[at], leaves[at]);
-            let counted = (&mut forwarding, &mut passed);
+        let all = dst[..n].iter().zip(&leaves[..n]).zip(batch.drain());
+        for ((&dst, &leaf), frame) in all {
+            let (to, counted) = ((dst, leaf), (&mut forwarding, &mut passed));
             if let Err(frame) = forward::<HEADER>(r, now, counted, came, to, frame, fast) {
                 tell_why(r, to, &frame, came);
                 flow::physical_in(r, now, port, frame);
@@ -151,7 +149,7 @@ fn forward<const HEADER: usize>(
     }
     // Nothing that a bridge on the way has learnt changes before the batch ends, the slow path is
     // taken or a host is learnt: then all this is forgotten.
-    if last.rewrite.is_empty() && !refresh(r, last) {
+    if last.rewrite.is_empty() && !refresh(r, now, last) {
         return Err(frame);
     }
     let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
@@ -162,11 +160,6 @@ fn forward<const HEADER: usize>(
     let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
     if ip_len > last.rewrite.mtu {
         return Err(frame);
-    }
-    if !last.used {
-        last.used = true;
-        let rewrites = r.v4.neighbours.rewrites_mut();
-        rewrites[last.neighbour.index()].used_ms = now.as_millis_u32();
     }
     let rewrite = &last.rewrite;
     decrement_ttl(ip);
@@ -208,13 +201,15 @@ pub(super) fn tell_why(r: &mut Router, (dst, leaf): (u32, NextHopId), frame: &Fr
     r.tell(|| Event::Left(why));
 }
 
-/// Brings a neighbour's rewrite up to date; `false` if there is none.
+/// Brings a neighbour's rewrite up to date, which is used now; `false` if there is none.
 #[inline(never)]
-fn refresh(r: &mut Router, last: &mut Last) -> bool {
+fn refresh(r: &mut Router, now: Moment, last: &mut Last) -> bool {
     if last.neighbour == NeighbourId::NONE || !r.refresh(last.neighbour) {
         return false;
     }
-    last.rewrite = *r.v4.neighbours.rewrite(last.neighbour);
+    let rewrite = &mut r.v4.neighbours.rewrites_mut()[last.neighbour.index()];
+    rewrite.used_ms = now.as_millis_u32();
+    last.rewrite = *rewrite;
     true
 }
 
