@@ -34,7 +34,7 @@ pub struct Listed<P, A> {
     pub table: u32,
     /// The kernel's metric: the least wins.
     pub priority: u32,
-    /// Who made it, as of [`Route`](super::Route).
+    /// Who made it, as of [`Route`].
     pub protocol: u8,
     /// What becomes of packets.
     pub kind: RouteKind,
