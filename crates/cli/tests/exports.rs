@@ -78,7 +78,7 @@ const LINES: &[&str] = &[
      /ipv6 dhcp-server add name=s interface=ether3 address-pool=seven dhcp-option-set=all\n\
      /ipv6 dhcp-server binding add address=2001:db8:50:100::/56 duid=0x0001 server=s",
     "/ipv6 dhcp-client add interface=ether4 request=prefix pool-name=isp add-default-route=yes",
-    "/ipv6 dhcp-relay add interface=ether5 dhcp-server=2001:db8:9::53 link-address=2001:db8:7::1",
+    "/ipv6 dhcp-relay add interface=ether4 dhcp-server=2001:db8:9::53 link-address=2001:db8:7::1",
     "/ipv6 nd set [find default=yes] ra-interval=20s-1m dns=2001:db8::53 advertise-dns=no",
     "/ipv6 nd add interface=ether2 managed-address-configuration=yes ra-preference=low",
     "/ipv6 nd prefix add prefix=2001:db8:1::/64 interface=ether1 autonomous=no",
