@@ -49,9 +49,9 @@ fn refusals() {
             &["--sizes 64: an IPv6 test frame has at least 84 bytes"],
         ),
         (
-            &["bench", "--family", "ipv6", "--device", "external", "--port=xdp:a", "--port=xdp:b"],
-            3,
-            &["cannot look at the interface a: No such device"],
+            &["bench", "--family=ipv4,ipv6", "--device=external", "--port=xdp:a", "--port=xdp:b"],
+            2,
+            &["for one row at a time: name it by --modes, --family and --configurations"],
         ),
         (&["bench", "--family", "ipv6", "--routes", four], 3, &["there is no IPv6 prefix in it"]),
         (&["bench", "--duration", "5"], 2, &["a time has a unit"]),
