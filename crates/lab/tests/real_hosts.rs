@@ -70,8 +70,19 @@ fn the_other_ends_of_ipv6_are_real_ones() {
 
 #[test]
 fn services_stand_what_measures_them() {
-    let tools =
-        ["sysctl", "ip", "unshare", "perfdhcp", "dhcpcd", "unbound", "kdig", "dnsperf", "rsyslogd"];
+    let tools = [
+        "sysctl",
+        "ip",
+        "unshare",
+        "perfdhcp",
+        "kea-dhcp4",
+        "dhcpcd",
+        "dhclient",
+        "unbound",
+        "kdig",
+        "dnsperf",
+        "rsyslogd",
+    ];
     if can_have_hosts(&tools) {
         check("services.yaml", &[]);
     }

@@ -298,7 +298,7 @@ pub(crate) struct Mppe {
 impl Mppe {
     /// So many of them come of no chance: 4,096 packets or more were lost at once, and as counts go round
     /// (12 bits), nobody can tell how many keys to skip. A new session has new keys.
-    pub(crate) const OUT_OF_STEP: u8 = 32;
+    pub(crate) const OUT_OF_STEP: u8 = 8;
 }
 
 #[cfg(test)]
