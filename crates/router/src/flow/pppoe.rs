@@ -220,6 +220,19 @@ pub(super) fn session_out(
         ETHERTYPE_IPV6 => IPV6,
         _ => PPP_IPV4,
     };
+    // Its own outer packet would come back for ever, and each time encryption would count it.
+    let is_outer = |peer: u32, carried_in: u8| {
+        let is_for_peer = bytes[23] == carried_in && bytes[30..34] == peer.to_be_bytes();
+        kind == PPP_IPV4 && r.link.depth > 0 && is_for_peer
+    };
+    let to_itself = match session.carrier {
+        Carrier::L2tp { peer, .. } => is_outer(peer, protocol::UDP),
+        Carrier::Pptp { peer, .. } => is_outer(peer, protocol::GRE),
+        Carrier::Pppoe { .. } => false,
+    };
+    if to_itself {
+        return r.discard_frame(frame, Discard::TunnelLoop);
+    }
     // What is behind the packet is padding.
     let ip_len = match kind {
         IPV6 => 40 + usize::from(u16::from_be_bytes([bytes[18], bytes[19]])),
