@@ -215,6 +215,12 @@ pub(super) fn session_out(
         return r.finish_out(frame, |r, frame| session_out(r, now, interface, at, frame, fast));
     }
     let session = &standing.session;
+    let leads_back = match session.carrier {
+        Carrier::L2tp { peer, .. } | Carrier::Pptp { peer, .. } if session.encrypted => {
+            super::tunnel::leads_back(r, interface, peer)
+        }
+        _ => false,
+    };
     let bytes = r.io.slab.bytes(&frame);
     let kind = match u16::from_be_bytes([bytes[12], bytes[13]]) {
         ETHERTYPE_IPV6 => IPV6,
@@ -230,7 +236,7 @@ pub(super) fn session_out(
         Carrier::Pptp { peer, .. } => is_outer(peer, protocol::GRE),
         Carrier::Pppoe { .. } => false,
     };
-    if to_itself {
+    if to_itself || leads_back {
         return r.discard_frame(frame, Discard::TunnelLoop);
     }
     // What is behind the packet is padding.
