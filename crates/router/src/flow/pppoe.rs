@@ -10,6 +10,7 @@
 
 use super::call::{self, Whose};
 use super::ppp;
+use super::tunnel::leads_back;
 use super::{l2tp, link_in, link_out, pptp};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
@@ -215,30 +216,18 @@ pub(super) fn session_out(
         return r.finish_out(frame, |r, frame| session_out(r, now, interface, at, frame, fast));
     }
     let session = &standing.session;
-    let leads_back = match session.carrier {
-        Carrier::L2tp { peer, .. } | Carrier::Pptp { peer, .. } if session.encrypted => {
-            super::tunnel::leads_back(r, interface, peer)
-        }
-        _ => false,
-    };
+    // What would come back for ever is not encrypted: each time it would be counted.
+    if let Carrier::L2tp { peer, .. } | Carrier::Pptp { peer, .. } = session.carrier
+        && session.encrypted
+        && leads_back(r, interface, peer)
+    {
+        return r.discard_frame(frame, Discard::TunnelLoop);
+    }
     let bytes = r.io.slab.bytes(&frame);
     let kind = match u16::from_be_bytes([bytes[12], bytes[13]]) {
         ETHERTYPE_IPV6 => IPV6,
         _ => PPP_IPV4,
     };
-    // Its own outer packet would come back for ever, and each time encryption would count it.
-    let is_outer = |peer: u32, carried_in: u8| {
-        let is_for_peer = bytes[23] == carried_in && bytes[30..34] == peer.to_be_bytes();
-        kind == PPP_IPV4 && r.link.depth > 0 && is_for_peer
-    };
-    let to_itself = match session.carrier {
-        Carrier::L2tp { peer, .. } => is_outer(peer, protocol::UDP),
-        Carrier::Pptp { peer, .. } => is_outer(peer, protocol::GRE),
-        Carrier::Pppoe { .. } => false,
-    };
-    if to_itself || leads_back {
-        return r.discard_frame(frame, Discard::TunnelLoop);
-    }
     // What is behind the packet is padding.
     let ip_len = match kind {
         IPV6 => 40 + usize::from(u16::from_be_bytes([bytes[18], bytes[19]])),

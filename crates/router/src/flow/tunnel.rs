@@ -214,7 +214,7 @@ fn ends(r: &mut Router, tunnel: &Tunnel) -> Option<(u32, InterfaceId, u16)> {
     Some((own, interface, mtu))
 }
 
-/// Whether the way to a tunnel's other end is the tunnel itself: what is lost so need not be encrypted.
+/// Whether the way to a tunnel's other end is the tunnel itself.
 pub(super) fn leads_back(r: &mut Router, interface: InterfaceId, remote: u32) -> bool {
     let tuple = wire::FiveTuple { dst: remote, ..Default::default() };
     let way = way_to(r, &Layers { tuple, ..Layers::default() });
