@@ -124,14 +124,15 @@ impl Run<'_> {
     /// `add`, `set`, `remove` of `/file`.
     pub(crate) fn change_files(&mut self, verb: Verb, line: Line) -> Result<Reply, Error> {
         let failed = |text| Error::new(line.at, text);
-        let name_of = |run: &mut Self, id| match run.item(&MENU, id) {
-            Some((_, item)) => Ok(item.name("name").to_string()),
+        let Listing(all) = Listing::of(self.host.files());
+        let name_of = |id| match all.iter().find(|item| item.id == id) {
+            Some(item) => Ok(item.name("name").to_string()),
             None => Err(failed("no such item".to_string())),
         };
         let (names, contents) = match verb {
             Verb::Remove => {
                 for id in self.only_items(&MENU, line)? {
-                    let name = name_of(self, id)?;
+                    let name = name_of(id)?;
                     self.host.remove_file(&name).map_err(failed)?;
                 }
                 return Ok(Reply::Nothing);
@@ -153,8 +154,7 @@ impl Run<'_> {
                     }
                     (_, None) => {
                         let ids = self.selected(&MENU, line, &arguments.extras)?;
-                        let names = ids.into_iter().map(|id| name_of(self, id));
-                        names.collect::<Result<_, _>>()?
+                        ids.into_iter().map(name_of).collect::<Result<_, _>>()?
                     }
                 };
                 (names, text("contents"))
@@ -167,7 +167,7 @@ impl Run<'_> {
         };
         for name in names {
             let is_new = matches!(verb, Verb::Add);
-            if is_new && self.host.files().iter().any(|file| file.name == name) {
+            if is_new && all.iter().any(|item| *item.name("name") == *name) {
                 return Err(failed(format!("failure: there is a file {name} already")));
             }
             if let Some(text) = contents.as_deref().or(is_new.then_some("")) {

@@ -113,11 +113,12 @@ impl Files {
         if self.rehearsed { Ok(()) } else { fs::remove_file(path).map_err(failed) }
     }
 
-    /// The files there are, those in folders too; of very many the first.
+    /// The files there are, those in folders too; of very many files or folders the first.
     pub fn list(&self) -> Vec<File> {
         let mut found = Vec::new();
         let mut folders = Vec::from([String::new()]);
-        while let Some(folder) = folders.pop() {
+        for _ in 0..MOST {
+            let Some(folder) = folders.pop() else { break };
             let place = self.directory.iter().map(|directory| directory.join(&folder));
             let entries = place.filter_map(|place| fs::read_dir(place).ok()).flatten().flatten();
             for entry in entries.take(MOST - found.len()) {
@@ -138,8 +139,12 @@ impl Files {
     fn shown(&self, name: String) -> Option<File> {
         let meta = self.path(&name).ok()?.metadata().ok()?;
         let written = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        let is_short = meta.len() <= LONGEST_SHOWN as u64;
-        let contents = is_short.then(|| self.read(&name).ok()).flatten();
+        // Of no length are files of the kernel's, too, some of which wait for what comes.
+        let contents = match meta.len() {
+            0 => Some(Vec::new()),
+            len if len <= LONGEST_SHOWN as u64 => self.read(&name).ok(),
+            _ => None,
+        };
         Some(File {
             size: meta.len(),
             written: written.map_or(0, |since| since.as_secs()),

@@ -138,7 +138,12 @@ impl Host for Guard<'_> {
     }
 
     fn files(&mut self) -> Vec<File> {
-        self.host.files()
+        let mut files = self.host.files();
+        if self.group == Group::Read {
+            // An export has passwords in it.
+            files.iter_mut().for_each(|file| file.contents = None);
+        }
+        files
     }
 
     fn remove_file(&mut self, name: &str) -> Result<(), String> {
