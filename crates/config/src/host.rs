@@ -1,4 +1,4 @@
-//! Where a script runs: a device and its time, as a session needs them.
+//! The host of a script: a device and its time, as a session needs them.
 //!
 //! ```text
 //! Session ─┬─ look ──────────────► Status, for a moment, between two breaths

@@ -1,4 +1,4 @@
-//! What people type: the RouterOS v6 configuration language.
+//! The RouterOS v6 configuration language: what people type.
 //!
 //! ```text
 //! text ─► script (statements) ─► menu (the facilities' tables) ─► value ─► tree

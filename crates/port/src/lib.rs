@@ -1,4 +1,4 @@
-//! How frames come and go: the frame slab, batches, and the ports they pass.
+//! Frames as they come and go: the frame slab, batches, and the ports they pass.
 //!
 //! ```text
 //!  Pool (one a core) ── alloc ─► Frame ─► Batch ─► Port::send ══ wire ══► Port::receive ─► Batch
@@ -52,7 +52,7 @@ pub mod replay;
 // Telling the processor what will be read soon.
 pub mod prefetch;
 
-// Eight tags compared at once.
+// The places of a hash table's bucket compared at once.
 pub mod tags;
 
 // The processor's own counter, for profiles.

@@ -1,4 +1,4 @@
-//! What bridge rules cost a frame that matches none of them: `rules × none match`.
+//! The cost of bridge rules to a frame that matches none of them: `rules × none match`.
 
 use config::{Interpreter, Value};
 use criterion::{Criterion, criterion_group, criterion_main};

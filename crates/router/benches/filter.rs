@@ -1,4 +1,4 @@
-//! What `/ip firewall filter` costs on the slow path: rules that match nothing, one UDP packet
+//! The cost of `/ip firewall filter` on the slow path: rules that match nothing, one UDP packet
 //! after another; or rules of any kind, and each packet of another flow (`flows`). The time is per
 //! packet; the throughput, in rules.
 

@@ -1,4 +1,4 @@
-//! What of an interface's frames is the kernel's, and goes past the port.
+//! The kernel's share of an interface's frames, which goes past the port.
 //!
 //! ```text
 //!  set(10.0.0.9 …) ─► map ◄── asked for each frame by the program at the interface (XDP, or ingress)

@@ -1,4 +1,4 @@
-//! What the link boxes of the flow need of the router: the way up noted, tags put on and taken off,
+//! Services of the router to the link boxes of the flow: the way up noted, tags put on and taken off,
 //! interfaces counted.
 //!
 //! ```text

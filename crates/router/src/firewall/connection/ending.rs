@@ -1,4 +1,4 @@
-//! How connections end: asked for, when their time has come, or to make room for others.
+//! Ends of connections: asked for, when their time has come, or to make room for others.
 //!
 //! ```text
 //!  packet ─► reschedule_if_earlier ─► wheel of timers ─► sweep ─┬─ time left ─► back to its place

@@ -1,4 +1,4 @@
-//! When connections end: wheels of coarse time, touched when something lapses, not per packet.
+//! Timers of connections: wheels of coarse time, touched when something lapses, not per packet.
 //!
 //! ```text
 //!  packet ─► Flow::last_ms ............ all a packet writes

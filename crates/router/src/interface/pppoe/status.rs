@@ -1,4 +1,4 @@
-//! What is shown of PPPoE's clients and sessions: `print`, `/ppp active`, `monitor`.
+//! PPPoE's clients and sessions as they are shown: `print`, `/ppp active`, `monitor`.
 //!
 //! ```text
 //!               status: connected
