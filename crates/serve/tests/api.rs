@@ -123,6 +123,14 @@ fn what_groups_may_do() {
         check("write", words, write);
         check("full", words, full);
     }
+    // An export has passwords in it.
+    for (name, sees) in [("read", false), ("write", true)] {
+        let mut client = served.stranger();
+        client.login(name, Some("")).unwrap();
+        let files = answer(&mut client, "/file/print");
+        assert!(files.contains("all.rsc") && files.contains("secret") == sees, "{name}: {files}");
+        assert_eq!(answer(&mut client, "/file/add =name=x") == forbidden, !sees, "{name}");
+    }
     // Nobody could undo that.
     let mut client = served.stranger();
     client.login("full", Some("")).unwrap();

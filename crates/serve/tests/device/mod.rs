@@ -94,7 +94,9 @@ pub(crate) fn now() -> Instant {
 
 impl Small {
     pub(crate) fn new() -> Arc<Small> {
-        let menus = [&ADDRESS, &QUEUE, &IDENTITY].into_iter().chain(serve::MENUS.iter().copied());
+        let menus = [&ADDRESS, &QUEUE, &IDENTITY, &config::FILE]
+            .into_iter()
+            .chain(serve::MENUS.iter().copied());
         let language = Language::new(menus, [&COUNT, &RESET, &PANIC]);
         let language = Arc::new(language.with_factory(&serve::FACTORY));
         Arc::new(Small {
@@ -204,6 +206,11 @@ impl Host for SmallHost<'_> {
     fn wait(&mut self, until: Moment) -> bool {
         std::thread::sleep(until.since(self.now()));
         true
+    }
+
+    fn files(&mut self) -> Vec<config::File> {
+        let (name, contents) = ("all.rsc".to_string(), Some("password=secret".to_string()));
+        vec![config::File { name, size: 15, written: 0, contents }]
     }
 
     fn log(&mut self, topics: &str, message: &str) {
