@@ -45,16 +45,32 @@ impl Batch {
         self.frames.push(frame);
     }
 
+    /// Moves as many of `frames` as fit, from the first on.
+    #[inline]
+    pub fn fill(&mut self, frames: &mut std::vec::Drain<'_, Frame>) {
+        let n = self.room().min(frames.len());
+        self.frames.extend(frames.as_slice()[..n].iter().map(Frame::taken));
+        frames.take(n).for_each(drop); // they are plain numbers
+    }
+
     /// Takes the last frame out.
     #[inline]
     pub fn pop(&mut self) -> Option<Frame> {
         self.frames.pop()
     }
 
-    /// Takes all frames out, first to last.
+    /// Takes all frames out, first to last. Whoever stops before the last loses the others.
+    ///
+    /// A vector's own would have to mend the vector at its end, and so keeps in memory where it is: 8
+    /// instructions a frame.
     #[inline]
-    pub fn drain(&mut self) -> std::vec::Drain<'_, Frame> {
-        self.frames.drain(..)
+    pub fn drain(&mut self) -> impl ExactSizeIterator<Item = Frame> + '_ {
+        let len = self.frames.len();
+        // SAFETY: no frame is as good as any: they are plain numbers, and stay where they are.
+        unsafe { self.frames.set_len(0) };
+        // SAFETY: so many were there just now; nobody writes before this borrow ends.
+        let frames = unsafe { std::slice::from_raw_parts(self.frames.as_ptr(), len) };
+        frames.iter().map(Frame::taken)
     }
 
     /// The frames, in order.

@@ -74,6 +74,12 @@ impl std::fmt::Debug for Frame {
 }
 
 impl Frame {
+    /// The frame itself, of a place that is no longer used.
+    #[inline(always)]
+    pub(crate) const fn taken(&self) -> Frame {
+        Frame(self.0)
+    }
+
     #[inline(always)]
     const fn new(handle: u32, off: u16, len: u16) -> Frame {
         Frame((handle as u64) << 32 | (off as u64) << 16 | len as u64)

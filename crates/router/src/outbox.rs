@@ -46,15 +46,11 @@ impl Outbox {
         batch: &mut Batch,
         port: &mut P,
     ) -> Count {
-        let mut sent = Count::default();
-        for frame in self.frames.drain(..) {
-            sent.add(frame.len() as u64);
-            batch.push(frame);
-            if batch.room() == 0 {
-                port.send(now, pool, batch);
-            }
-        }
-        if !batch.is_empty() {
+        let bytes = self.frames.iter().map(|frame| frame.len() as u64).sum();
+        let sent = Count { packets: self.frames.len() as u64, bytes };
+        let mut frames = self.frames.drain(..);
+        while frames.len() > 0 {
+            batch.fill(&mut frames);
             port.send(now, pool, batch);
         }
         sent
