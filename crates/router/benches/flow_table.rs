@@ -55,7 +55,7 @@ fn pass(table: &mut FlowTable, tuples: &[FiveTuple; BATCH]) -> u32 {
     let mut hits = 0;
     for ((tuple, &hash), &candidate) in tuples.iter().zip(&hashes).zip(&candidates) {
         if candidate != FlowId::NONE
-            && let Some(id) = table.confirm(candidate, hash, tuple)
+            && let Some((id, _)) = table.confirm(candidate, hash, tuple)
         {
             table.flow_mut(id).count(46, 1);
             hits += 1;

@@ -424,17 +424,43 @@ impl Router {
     /// Puts a frame in its port's outbox.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
+        self.transmit_marked(interface, frame, fast, self.io.mark);
+    }
+
+    /// The same of a packet with a mark, at which trees on the interfaces below look.
+    #[inline(always)]
+    pub(crate) fn transmit_marked(
+        &mut self,
+        interface: InterfaceId,
+        frame: Frame,
+        fast: bool,
+        mark: Mark,
+    ) {
         let link = self.io.ways_out[interface.index()];
         if frame.len() > usize::from(link.longest) && self.is_too_long(&frame, link.longest) {
             return self.discard_frame(frame, Discard::TooLong);
         }
         let Some(outbox) = self.io.outboxes.get_mut(usize::from(link.port)) else {
-            return self.interface_htb(interface, frame, fast);
+            return self.interface_htb_marked(interface, frame, fast, mark);
         };
         if fast & link.fast_tx {
             outbox.fast.add(frame.len() as u64);
         }
         outbox.push(frame);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn interface_htb_marked(
+        &mut self,
+        interface: InterfaceId,
+        frame: Frame,
+        fast: bool,
+        mark: Mark,
+    ) {
+        let before = std::mem::replace(&mut self.io.mark, mark);
+        self.interface_htb(interface, frame, fast);
+        self.io.mark = before;
     }
 
     /// INTERFACE HTB: the port of an interface with a queue tree is not among its ways out.

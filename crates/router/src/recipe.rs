@@ -8,7 +8,8 @@
 //!
 //! A thousand flows that pass the same 25 rules share one recipe, hot in the cache; replaying adds
 //! to one count, whatever the number of rules, and readers fold it into the rules' counters first.
-//! What differs between flows (next hop, translation, their own counts) is in the flow's line.
+//! What differs between flows (next hop, translation, their own counts) is in the flow's line, and the
+//! queues on their ways, of which there may be a million, are in a list of their own.
 //!
 //! Recipes are made for one program. A change of it raises the generation that flows compare with
 //! theirs. If it is of a few rules or of queues, it leaves a [`Difference`], and a flow's next packet
@@ -36,8 +37,6 @@ pub(crate) struct Way {
     pub(crate) ingress: IngressId,
     /// The one of them that IP sees.
     pub(crate) in_interface: InterfaceId,
-    /// The queues they go through.
-    pub(crate) queues: Path,
     /// They end here: what a tunnel has put around others is taken off.
     pub(crate) inward: bool,
     /// They are FastTracked: counted as such, and only while their flow says so.
@@ -120,6 +119,16 @@ pub(crate) struct Recipe {
     same_hash: u32,
 }
 
+/// A recipe, and the queues on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Queued {
+    recipe: u32,
+    queues: Path,
+}
+
+/// This bit of a number says that the others are the place of a [`Queued`].
+const QUEUED: u32 = 1 << 31;
+
 /// Where on its way a packet meets a rule: its addresses and interfaces are others at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -155,6 +164,9 @@ pub(crate) struct Recipes {
     /// By hash of way and counters: looked up for each packet on the slow path, so without
     /// making a key of its own.
     numbers: HashMap<u64, u32>,
+    queued: Vec<Queued>,
+    /// Their places.
+    places: HashMap<Queued, u32>,
     generation: u32,
     /// The generation with which all were forgotten last.
     epoch: u32,
@@ -183,6 +195,8 @@ impl Default for Recipes {
         Recipes {
             list: Vec::new(),
             numbers: HashMap::new(),
+            queued: Vec::new(),
+            places: HashMap::new(),
             generation: 1,
             epoch: 1,
             differences: VecDeque::new(),
@@ -203,28 +217,54 @@ impl Recipes {
     /// Whether they are too many for the caches.
     #[inline(always)]
     pub(crate) fn are_many(&self) -> bool {
-        self.list.len() > MANY
+        self.list.len().max(self.queued.len()) > MANY
     }
 
-    /// Asks for a recipe's memory.
+    /// Asks for the memory in which a recipe's queues are, or the recipe itself.
     #[inline(always)]
     pub(crate) fn prefetch(&self, number: u32) {
-        port::prefetch::element(&self.list, (number as usize).wrapping_sub(1));
+        if number & QUEUED == 0 {
+            port::prefetch::element(&self.list, (number as usize).wrapping_sub(1));
+        } else {
+            port::prefetch::element(&self.queued, (number & !QUEUED) as usize);
+        }
+    }
+
+    /// The queues on the way.
+    #[inline(always)]
+    pub(crate) fn queues(&self, number: u32) -> Path {
+        resolve(&self.queued, number).map_or(Path::NONE, |(_, &queues)| queues)
     }
 
     /// The recipe of a number other than 0.
     pub(crate) fn get(&self, number: u32) -> Option<&Recipe> {
-        self.list.get((number as usize).wrapping_sub(1))
+        self.list.get((resolve(&self.queued, number)?.0 as usize).wrapping_sub(1))
     }
 
-    /// The same, to count with it.
+    /// The same, to count with it, and the queues on the way.
     #[inline(always)]
-    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Recipe> {
-        self.list.get_mut((number as usize).wrapping_sub(1))
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<(&mut Recipe, &Path)> {
+        let (recipe, queues) = resolve(&self.queued, number)?;
+        Some((self.list.get_mut((recipe as usize).wrapping_sub(1))?, queues))
     }
 
-    /// The number of this way; a new recipe if nobody went it before.
-    pub(crate) fn number(&mut self, way: Way, trace: &Trace) -> u32 {
+    /// The number of this way through these queues; a new one if nobody went it before.
+    pub(crate) fn number(&mut self, way: Way, queues: Path, trace: &Trace) -> u32 {
+        if self.queued.len() >= MAX || self.list.len() >= MAX {
+            self.forget();
+        }
+        let recipe = self.recipe(way, trace);
+        if queues == Path::NONE {
+            return recipe;
+        }
+        let queued = Queued { recipe, queues };
+        *self.places.entry(queued).or_insert_with(|| {
+            self.queued.push(queued);
+            (self.queued.len() - 1) as u32 | QUEUED
+        })
+    }
+
+    fn recipe(&mut self, way: Way, trace: &Trace) -> u32 {
         let mut hasher = DefaultHasher::new();
         (&way, &trace.counters).hash(&mut hasher);
         let hash = hasher.finish();
@@ -236,26 +276,25 @@ impl Recipes {
             }
             number = recipe.same_hash;
         }
-        let same_hash = if self.list.len() == MAX {
-            self.forget();
-            0
-        } else {
-            first
-        };
         let counters = trace.counters.as_slice().into();
-        self.list.push(Recipe { way, count: Count::default(), counters, same_hash });
+        self.list.push(Recipe { way, count: Count::default(), counters, same_hash: first });
         let number = self.list.len() as u32;
         self.numbers.insert(hash, number);
         number
     }
 
-    /// The recipe of this number alone, which is then number 1, and of the same generation: for a
-    /// trial.
-    pub(crate) fn only(&self, number: Option<u32>) -> Recipes {
-        let recipe = number.and_then(|number| self.list.get((number as usize).wrapping_sub(1)));
-        let alone = |recipe: &Recipe| Recipe { same_hash: 0, ..recipe.clone() };
-        let list = recipe.map(alone).into_iter().collect();
-        Recipes { list, generation: self.generation, ..Recipes::default() }
+    /// The recipe of this number alone, and of the same generation, for a trial; and the number that it
+    /// has there.
+    pub(crate) fn only(&self, number: Option<u32>) -> (Recipes, u32) {
+        let mut recipes = Recipes { generation: self.generation, ..Recipes::default() };
+        let known = number.and_then(|number| Some((self.get(number)?, self.queues(number))));
+        let Some((recipe, queues)) = known else { return (recipes, 0) };
+        recipes.list.push(Recipe { same_hash: 0, ..recipe.clone() });
+        if queues == Path::NONE {
+            return (recipes, 1);
+        }
+        recipes.queued.push(Queued { recipe: 1, queues });
+        (recipes, QUEUED)
     }
 
     /// Brings the rules' counters up to date.
@@ -273,6 +312,8 @@ impl Recipes {
         if !self.list.is_empty() {
             self.forgotten.push(std::mem::take(&mut self.list));
             self.numbers.clear();
+            self.queued.clear();
+            self.places.clear();
         }
         self.generation = self.generation.wrapping_add(1).max(1);
         self.epoch = self.generation;
@@ -344,6 +385,15 @@ impl Recipes {
             }
         }
     }
+}
+
+/// The recipe that a number leads to, and the queues on the way.
+#[inline(always)]
+fn resolve(queued: &[Queued], number: u32) -> Option<(u32, &Path)> {
+    if number & QUEUED == 0 {
+        return Some((number, &Path::NONE));
+    }
+    queued.get((number & !QUEUED) as usize).map(|queued| (queued.recipe, &queued.queues))
 }
 
 /// How many counters are brought up to date in one breath; a recipe's own work is worth eight.

@@ -87,6 +87,19 @@ struct Sides<'a> {
     has_vlans: bool,
 }
 
+/// What was read of a frame.
+#[derive(Clone, Copy, Default)]
+struct Read {
+    /// Destination and source as the table of hosts has them; zeros for the slow path.
+    dst: u64,
+    src: u64,
+    /// In which lines of the table they would be.
+    dst_line: u32,
+    src_line: u32,
+    /// Its VLAN, if the bridge filters them.
+    class: Class,
+}
+
 /// What the last frame went by, and what was asked of it: most often the next one goes there as
 /// well. The slow path may open and close ports.
 #[derive(Default)]
@@ -162,56 +175,57 @@ impl Sides<'_> {
         {
             return;
         }
-        // Destination and source as the hosts' table has them; zeros for the slow path.
-        let mut hosts = [(0, 0); Batch::CAPACITY];
-        let mut classes = [Class::default(); Batch::CAPACITY];
+        let mut read = [Read::default(); Batch::CAPACITY];
         // Bit n: frame n is for the router.
         let mut routed = 0u64;
         let table = &r.link.hosts[self.at.index()];
         let filtering = self.bridge.filtering.as_ref().filter(|_| VLANS);
         let untagged = filtering.and_then(|vlans| vlans.class_of(self.place, None).ok());
-        for (at, (host, frame)) in hosts.iter_mut().zip(batch.as_slice()).enumerate() {
+        // Most begin behind their addresses as the frame before: with the same tag, or without one.
+        let mut last = ([0; 4], untagged);
+        for (at, (read, frame)) in read.iter_mut().zip(batch.as_slice()).enumerate() {
             if frame.has_offload() {
                 continue;
             }
             let bytes = r.io.slab.bytes(frame);
-            let (mut dst, mut src, tagged) = addresses(bytes);
+            let (mut dst, mut src, tag) = addresses(bytes);
             if dst == own_mac {
                 routed |= 1 << at;
-                *host = (dst, src);
+                (read.dst, read.src) = (dst, src);
                 continue;
             }
-            if tagged && (RULES || self.has_vlans) {
+            if (RULES || self.has_vlans) && is_tagged(tag) {
                 continue;
             }
             if let Some(vlans) = filtering {
-                let class = if tagged { vlans.classify(self.place, bytes).ok() } else { untagged };
-                let Some(class) = class else { continue };
-                classes[at] = class;
+                if tag != last.0 {
+                    let tagged = || vlans.classify(self.place, bytes).ok();
+                    last = (tag, if is_tagged(tag) { tagged() } else { untagged });
+                }
+                let Some(class) = last.1 else { continue };
+                read.class = class;
                 let vid = class.tci.id();
                 (dst, src) = (hosts::key(vid, dst), hosts::key(vid, src));
             }
-            *host = (dst, src);
-            table.prefetch(dst);
-            table.prefetch(src);
+            (read.dst, read.src) = (dst, src);
+            (read.dst_line, read.src_line) = (table.prefetch(dst), table.prefetch(src));
         }
         let fast = r.bridge_fast_path() && self.program.interface(self.port).fast_rx;
         if RULES {
             let Sides { program, port, at, .. } = *self;
-            prefetch_verdicts::<VLANS>(r, program, port, at, &hosts[..n], batch);
+            prefetch_verdicts::<VLANS>(r, program, port, at, &read[..n], batch);
         }
         let mut forwarded = Count::default();
         let all = routed.count_ones() as usize == n;
         if all && !self.program.is_stateless() {
-            self.replay_all(r, batch, &mut hosts);
+            self.replay_all(r, batch, &mut read);
         } else if routed != 0 {
-            self.mixed::<VLANS, RULES>(r, batch, &mut hosts, &classes, routed, &mut forwarded);
+            self.mixed::<VLANS, RULES>(r, batch, &mut read, routed, &mut forwarded);
         } else {
             let mut out = WayOut::default();
-            for (at, frame) in batch.drain().enumerate() {
-                let class = if VLANS { classes[at] } else { Class::default() };
+            for (read, frame) in read.iter().zip(batch.drain()) {
                 let counted = (&mut out, &mut forwarded);
-                let left = self.bridge::<VLANS, RULES>(r, hosts[at], class, frame, fast, counted);
+                let left = self.bridge::<VLANS, RULES>(r, read, frame, fast, counted);
                 if let Err(frame) = left {
                     r.tell(|| Event::Left(Left::Unknown));
                     flow::physical_in(r, self.now, self.port, frame);
@@ -230,14 +244,14 @@ impl Sides<'_> {
     fn bridge<const VLANS: bool, const RULES: bool>(
         &self,
         r: &mut Router,
-        (dst, src): (u64, u64),
-        class: Class,
+        read: &Read,
         frame: Frame,
         fast: bool,
         (out, forwarded): (&mut WayOut, &mut Count),
     ) -> Result<(), Frame> {
         let Sides { now, port, at, from, program, .. } = *self;
-        let (to, vid) = (port_of::<VLANS>(r, at, dst), class.tci.id());
+        let (to, class) = (port_of::<VLANS>(r, at, read), read.class);
+        let vid = class.tci.id();
         if to != out.to || (VLANS && vid != out.vid) {
             *out = self.way_out(r, to, vid);
         }
@@ -245,7 +259,8 @@ impl Sides<'_> {
             return Err(frame);
         }
         if from.learn {
-            r.link.hosts[at.index()].learn_in::<VLANS>(src, port, now.as_millis_u32());
+            let hosts = &mut r.link.hosts[at.index()];
+            hosts.learn_at::<VLANS>(read.src_line, read.src, port, now.as_millis_u32());
         }
         if VLANS && !out.admits {
             r.discard_frame(frame, Discard::VlanFiltered);
@@ -287,23 +302,22 @@ impl Sides<'_> {
         &self,
         r: &mut Router,
         batch: &mut Batch,
-        hosts: &mut [(u64, u64); Batch::CAPACITY],
-        classes: &[Class; Batch::CAPACITY],
+        frames: &mut [Read; Batch::CAPACITY],
         routed: u64,
         forwarded: &mut Count,
     ) {
         let fast = r.bridge_fast_path() && self.program.interface(self.port).fast_rx;
         let mut counted = (Forwarding::default(), Passed::default());
         let (mut read, mut out) = (Routed::new(), WayOut::default());
-        let ready = self.read_routed(r, batch, hosts, routed, &mut read);
+        let ready = self.read_routed(r, batch, frames, routed, &mut read);
         for (at, frame) in batch.drain().enumerate() {
             let left = if ready >> at & 1 == 1 {
-                self.route(r, (&mut read, at), hosts[at].1, frame, fast, &mut counted)
+                self.route(r, (&mut read, at), frames[at].src, frame, fast, &mut counted)
             } else if routed >> at & 1 == 1 {
                 Err(frame)
             } else {
                 let counted = (&mut out, &mut *forwarded);
-                self.bridge::<VLANS, RULES>(r, hosts[at], classes[at], frame, fast, counted)
+                self.bridge::<VLANS, RULES>(r, &frames[at], frame, fast, counted)
             };
             if let Err(frame) = left {
                 if routed >> at & 1 == 0 {
@@ -378,21 +392,16 @@ impl Sides<'_> {
 
     /// A batch that is for the router, all of it, where flows have recipes.
     #[inline(never)]
-    fn replay_all(
-        &self,
-        r: &mut Router,
-        batch: &mut Batch,
-        hosts: &mut [(u64, u64); Batch::CAPACITY],
-    ) {
+    fn replay_all(&self, r: &mut Router, batch: &mut Batch, frames: &mut [Read; Batch::CAPACITY]) {
         let mut passed = Passed::default();
         let mut read = Routed::new();
-        let ready = self.read_routed(r, batch, hosts, u64::MAX, &mut read);
+        let ready = self.read_routed(r, batch, frames, u64::MAX, &mut read);
         let fast = r.bridge_fast_path() && self.program.interface(self.port).fast_rx;
         let fast = fast && r.ipv6_fast_path();
         for (at, frame) in batch.drain().enumerate() {
             let came = read.came[at];
             let learns = ready >> at & 1 == 1 && self.from.learn;
-            if learns && self.learn(r, hosts[at].1) {
+            if learns && self.learn(r, frames[at].src) {
                 read.forget();
             }
             let left = if ready >> at & 1 == 0 {
@@ -461,7 +470,7 @@ impl Sides<'_> {
         &self,
         r: &Router,
         batch: &Batch,
-        hosts: &mut [(u64, u64); Batch::CAPACITY],
+        frames: &mut [Read; Batch::CAPACITY],
         routed: u64,
         read: &mut Routed,
     ) -> u64 {
@@ -487,7 +496,7 @@ impl Sides<'_> {
             let came = Came::by(known, l3);
             match known.learns {
                 Some(learns) if learns.port == self.port => {
-                    hosts[at].1 = hosts::key(learns.vid, hosts[at].1);
+                    frames[at].src = hosts::key(learns.vid, frames[at].src);
                 }
                 None if !self.from.learn => {}
                 _ => continue, // a bridge further up
@@ -511,7 +520,7 @@ impl Sides<'_> {
             }
             read.came[at] = came;
             ready |= 1 << at;
-            r.link.hosts[self.at.index()].prefetch(hosts[at].1);
+            r.link.hosts[self.at.index()].prefetch(frames[at].src);
         }
         if stateless {
             r.v4.routes.fib().lookup_batch(&read.dst[..n], &mut read.leaves[..n]);
@@ -551,8 +560,8 @@ fn retag(r: &mut Router, out: &WayOut, class: Class, mut frame: Frame) -> Result
 
 /// The port behind which a host is known to be; `NONE` if it is not, or is the router itself.
 #[inline(always)]
-fn port_of<const VLANS: bool>(r: &Router, at: BridgeAt, mac: u64) -> InterfaceId {
-    match r.link.hosts[at.index()].lookup_in::<VLANS>(mac) {
+fn port_of<const VLANS: bool>(r: &Router, at: BridgeAt, read: &Read) -> InterfaceId {
+    match r.link.hosts[at.index()].lookup_at::<VLANS>(read.dst_line, read.dst) {
         Some(host) if !host.local => host.port,
         _ => InterfaceId::NONE,
     }
@@ -565,11 +574,11 @@ fn prefetch_verdicts<const VLANS: bool>(
     program: &Program,
     from: InterfaceId,
     at: BridgeAt,
-    macs: &[(u64, u64)],
+    read: &[Read],
     batch: &Batch,
 ) {
-    for (&(dst, _), frame) in macs.iter().zip(batch.as_slice()) {
-        let to = port_of::<VLANS>(r, at, dst);
+    for (read, frame) in read.iter().zip(batch.as_slice()) {
+        let to = port_of::<VLANS>(r, at, read);
         if let Some(key) = verdicts::key(r.io.slab.bytes(frame), from, to, &program.bridge_looks_at)
         {
             r.link.verdicts.prefetch(&key);
@@ -591,7 +600,7 @@ fn accepts(
     let key = verdicts::key(r.io.slab.bytes(frame), sides.0, sides.1, looks_at);
     let known = key.and_then(|key| r.link.verdicts.find(&key, r.learnt.recipes.epoch()));
     if let Some(&Verdict { recipe, accepted, .. }) = known
-        && let Some(recipe) = r.learnt.recipes.get_mut(recipe)
+        && let Some((recipe, _)) = r.learnt.recipes.get_mut(recipe)
     {
         recipe.count.add(frame.len() as u64);
         return accepted;
@@ -652,14 +661,13 @@ fn walk(
             guard,
             ingress,
             in_interface,
-            queues: Path::NONE,
             inward: false,
             fasttrack: false,
             fast: false,
             edits,
             marks,
         };
-        let recipe = r.learnt.recipes.number(way, trace);
+        let recipe = r.learnt.recipes.number(way, Path::NONE, trace);
         r.link.verdicts.keep(key, recipe, r.learnt.recipes.epoch(), accepted);
     }
     r.learnt.bridge_trace.clear();
@@ -667,15 +675,19 @@ fn walk(
 }
 
 /// Destination and source of a frame between two hosts, as [`wire::MacAddr::to_u64`] gives them,
-/// and whether it is tagged; zeros, which are nobody's, for groups and what is cut off.
+/// and what would be its tag; zeros, which are nobody's, for groups and what is cut off.
 #[inline(always)]
-fn addresses(frame: &[u8]) -> (u64, u64, bool) {
-    let Some(head) = frame.first_chunk::<18>() else { return (0, 0, false) };
-    let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1, ..] = *head;
+fn addresses(frame: &[u8]) -> (u64, u64, [u8; 4]) {
+    let Some(head) = frame.first_chunk::<18>() else { return (0, 0, [0; 4]) };
+    let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1, t2, t3, ..] = *head;
     let dst = u64::from_be_bytes([0, 0, d0, d1, d2, d3, d4, d5]);
     let src = u64::from_be_bytes([0, 0, s0, s1, s2, s3, s4, s5]);
-    let ether_type = u16::from_be_bytes([t0, t1]);
-    let tagged = is_tag(ether_type);
     const GROUP: u64 = 1 << 40;
-    if (dst | src) & GROUP != 0 || dst == src { (0, 0, false) } else { (dst, src, tagged) }
+    let unusual = (dst | src) & GROUP != 0 || dst == src;
+    if unusual { (0, 0, [0; 4]) } else { (dst, src, [t0, t1, t2, t3]) }
+}
+
+#[inline(always)]
+fn is_tagged([t0, t1, ..]: [u8; 4]) -> bool {
+    is_tag(u16::from_be_bytes([t0, t1]))
 }

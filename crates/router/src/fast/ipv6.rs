@@ -23,7 +23,6 @@ use super::put_header;
 use super::replay::{Plain, find_flows, replay_any};
 use crate::counter::Count;
 use crate::firewall::connection::flow::{FlowId, flow_flag};
-use crate::firewall::mark::Mark;
 use crate::flow::{self, Cost, Hop, Leaving, Resume};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
@@ -522,16 +521,19 @@ fn replay(
         return Err(frame);
     }
     let flows = r.v6.connections.flows();
-    let Some(id) = flows.confirm(plain.flow, plain.hash, &plain.tuple) else { return Err(frame) };
-    if flows.flow(id).generation != r.learnt.recipes.generation() && !revalidate(r, id) {
+    let Some((id, flow)) = flows.confirm(plain.flow, plain.hash, &plain.tuple) else {
+        return Err(frame);
+    };
+    let (flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
+    if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
         return Err(frame);
     }
-    let flow = r.v6.connections.flow(id);
-    let (flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
     if !r.v6.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !r.refresh6(next_hop) {
         return Err(frame);
     }
-    let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
+    let Some((recipe, &all_queues)) = r.learnt.recipes.get_mut(number) else {
+        return Err(frame);
+    };
     let rewrite = &mut r.v6.neighbours.rewrites_mut()[next_hop.index()];
     let (l3, len) = (usize::from(came.l3), frame.len());
     let bytes = r.io.slab.bytes_mut(&mut frame);
@@ -569,7 +571,7 @@ fn replay(
         way.edits.write6(ip);
     }
     let (fasttrack, fast, mark) = (way.fasttrack, way.fast, way.marks.packet);
-    let (all_queues, in_interface) = (way.queues, way.in_interface);
+    let in_interface = way.in_interface;
     let mut queues = all_queues;
     r.stats.paths.replayed += 1;
     while let Some(leaf) = queues.first() {
@@ -606,9 +608,7 @@ fn replay(
     rewrite.used_ms = now_ms;
     came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
     passed.left(r, egress, len - l3, fast);
-    r.io.mark = mark;
-    r.transmit(port, frame, fast);
-    r.io.mark = Mark::NONE;
+    r.transmit_marked(port, frame, fast, mark);
     Ok(())
 }
 
@@ -667,7 +667,8 @@ fn revalidate(r: &mut Router, id: FlowId) -> bool {
         let tuple = flow.translate_destination(flow.tuple());
         let out = r.v6.neighbours.rewrite(NeighbourId(flow.next_hop)).interface;
         let (mark, clock) = (way.marks.packet, (&mut r.rules.clock, r.io.now));
-        if r.program.queue_path(&tuple, way.in_interface, out, mark, clock) != way.queues {
+        let queues = r.program.queue_path(&tuple, way.in_interface, out, mark, clock);
+        if queues != r.learnt.recipes.queues(flow.recipe) {
             return false;
         }
     }

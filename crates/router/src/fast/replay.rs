@@ -16,8 +16,7 @@ use super::common::{
 use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{decrement_ttl, has_ports, ipv6, overwrite_header, put_header};
-use crate::firewall::connection::flow::{FlowId, flow_flag};
-use crate::firewall::mark::Mark;
+use crate::firewall::connection::flow::{Flow, FlowId, flow_flag};
 use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::NeighbourId;
@@ -163,8 +162,7 @@ fn look_at_recipes(r: &Router, plain: &[Plain]) {
     numbers().for_each(|number| r.learnt.recipes.prefetch(number));
     let mut leaves = [QueueLeafId(0); Batch::CAPACITY];
     let mut n = 0;
-    let recipes = numbers().filter_map(|number| r.learnt.recipes.get(number));
-    for leaf in recipes.filter_map(|recipe| recipe.way.queues.first()) {
+    for leaf in numbers().filter_map(|number| r.learnt.recipes.queues(number).first()) {
         leaves[n] = leaf;
         n += 1;
     }
@@ -221,14 +219,13 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         return Err(frame);
     }
     let flows = r.v4.connections.flows();
-    let id = flows.confirm(plain.flow, plain.hash, &plain.tuple);
-    let Some(id) = id else { return Err(frame) };
-    let flow = flows.flow(id);
+    let Some((id, flow)) = flows.confirm(plain.flow, plain.hash, &plain.tuple) else {
+        return Err(frame);
+    };
+    let (flow_flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
     if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
         return Err(frame);
     }
-    let flow = r.v4.connections.flow(id);
-    let (flow_flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
     let mut rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
     if !rewrite.is_fresh(&r.link.hosts) {
         if !refresh(r, next_hop) {
@@ -237,13 +234,17 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
     }
     // Number 0, no recipe, is nobody's.
-    let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
+    let Some((recipe, queues)) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
     let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
     let len = frame.len();
+    // What `plain_tuple` has found to be there.
+    if len < l3 + 40 {
+        return Err(frame);
+    }
     let bytes = r.io.slab.bytes_mut(&mut frame);
     let Some(&macs) = bytes.first_chunk::<12>() else { return Err(frame) };
     let Some(ip) = bytes.get_mut(l3..) else { return Err(frame) };
-    let Some(head) = ip.first_chunk::<34>() else { return Err(frame) };
+    let Some(head) = ip.first_chunk::<40>() else { return Err(frame) };
     let ip_len = u16::from_be_bytes([head[2], head[3]]);
     let (ttl, tos) = (head[8], head[1]);
     let src_mac = MacAddr([macs[6], macs[7], macs[8], macs[9], macs[10], macs[11]]);
@@ -254,7 +255,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         || way.ingress != came.ingress
         || !way.guard.admits(ip_len, ttl, tos, flags.into(), src_mac)
         || ip_len > rewrite.mtu
-        || (is_tcp && flags & FIN_SYN_RST != 0)
+        || flags & FIN_SYN_RST != 0
         || (way.fasttrack && flow_flags & flow_flag::FASTTRACK == 0)
     {
         return Err(frame);
@@ -272,10 +273,11 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     let flow = r.v4.connections.flow_mut(id);
     flow.count(ip_len, now_ms);
     recipe.count.add(ip_len.into());
+    let Some(head) = ip.first_chunk_mut() else { return Err(frame) };
     if flow_flags & flow_flag::NAT != 0 {
-        translate(ip, &plain.tuple, &flow.translated());
+        translate(head, !is_tcp, flow);
     }
-    decrement_ttl(ip);
+    decrement_ttl(head);
     if way.edits.any {
         way.edits.write(ip);
     }
@@ -285,9 +287,10 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     let (fasttrack, fast) = (way.fasttrack, way.fast);
     let mark = way.marks.packet;
     r.stats.paths.replayed += 1;
-    let mut passed_queues = 0;
-    while let Some(leaf) = way.queues.nth(passed_queues) {
-        passed_queues += 1;
+    for (place, &leaf) in queues.places().iter().enumerate() {
+        if leaf == QueueLeafId::NONE {
+            break;
+        }
         let queue_len = u32::from(ip_len) + 14;
         if PROFILED {
             r.tools.profiler.enter(Facility::Queuing);
@@ -299,7 +302,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         if decision != Decision::Pass {
             let hop = Hop { interface: rewrite.interface, address: rewrite.address };
             let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
-            let (queues, in_interface) = (way.queues.skip(passed_queues), way.in_interface);
+            let (queues, in_interface) = (queues.skip(place + 1), way.in_interface);
             let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
             let tos = r.io.slab.bytes(&frame)[usize::from(l3) + 1]; // as mangle left it
             let cost = Cost { len: queue_len, label: Label::v4(tuple, tos), mark };
@@ -329,13 +332,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     rewrite.used_ms = now_ms;
     came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
     passed.left(r, egress, left, fast);
-    if mark != Mark::NONE {
-        r.io.mark = mark;
-        r.transmit(port, frame, fast);
-        r.io.mark = Mark::NONE;
-        return Ok(());
-    }
-    r.transmit(port, frame, fast);
+    r.transmit_marked(port, frame, fast, mark);
     Ok(())
 }
 
@@ -364,29 +361,30 @@ fn refresh(r: &mut Router, id: NeighbourId) -> bool {
     r.refresh(id)
 }
 
-/// Rewrites addresses and ports and mends the checksums (RFC 1624).
+/// Rewrites addresses and ports and mends the checksums (RFC 1624), of which it does not matter in which
+/// order the bytes of all words are read (RFC 1071 §2).
 #[inline(always)]
-fn translate(ip: &mut [u8], old: &FiveTuple, new: &FiveTuple) {
-    let addresses = checksum::Delta::default().u32(old.src, new.src).u32(old.dst, new.dst);
-    let ports =
-        checksum::Delta::default().u16(old.src_port, new.src_port).u16(old.dst_port, new.dst_port);
-    let mend = |at: &mut [u8; 2], delta: checksum::Delta, udp: bool| {
-        let sum = u16::from_be_bytes(*at);
-        let sum = if udp { delta.apply_udp(sum) } else { delta.apply(sum) };
-        *at = sum.to_be_bytes();
+fn translate(ip: &mut [u8; 40], is_udp: bool, flow: &Flow) {
+    let words = |ip: &[u8; 40]| {
+        let word = |at: usize| u32::from_ne_bytes([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
+        [word(12), word(16), word(20)]
     };
-    ip[12..16].copy_from_slice(&new.src.to_be_bytes());
-    ip[16..20].copy_from_slice(&new.dst.to_be_bytes());
-    ip[20..22].copy_from_slice(&new.src_port.to_be_bytes());
-    ip[22..24].copy_from_slice(&new.dst_port.to_be_bytes());
-    let is_udp = old.protocol == protocol::UDP;
-    let l4_sum = if is_udp { 26 } else { 36 };
-    let both = addresses.and(ports);
-    if let Some(at) = ip[10..].first_chunk_mut() {
-        mend(at, addresses, false);
-    }
-    if let Some(at) = ip[l4_sum..].first_chunk_mut() {
-        mend(at, both, is_udp);
+    let old = words(ip);
+    ip[12..16].copy_from_slice(&flow.new_src.to_be_bytes());
+    ip[16..20].copy_from_slice(&flow.new_dst.to_be_bytes());
+    ip[20..22].copy_from_slice(&flow.new_src_port.to_be_bytes());
+    ip[22..24].copy_from_slice(&flow.new_dst_port.to_be_bytes());
+    let new = words(ip);
+    let addresses = checksum::Delta::default().u32(old[0], new[0]).u32(old[1], new[1]);
+    let all = addresses.u32(old[2], new[2]);
+    let sum = addresses.apply(u16::from_ne_bytes([ip[10], ip[11]]));
+    ip[10..12].copy_from_slice(&sum.to_ne_bytes());
+    if is_udp {
+        let sum = all.apply_udp(u16::from_ne_bytes([ip[26], ip[27]]));
+        ip[26..28].copy_from_slice(&sum.to_ne_bytes());
+    } else {
+        let sum = all.apply(u16::from_ne_bytes([ip[36], ip[37]]));
+        ip[36..38].copy_from_slice(&sum.to_ne_bytes());
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
         let (out, mark) = (hop.interface, way.marks.packet);
         r.program.queue_path(&tuple, way.in_interface, out, mark, clock)
     };
-    if queues && !way.fasttrack && path() != way.queues {
+    if queues && !way.fasttrack && path() != r.learnt.recipes.queues(flow.recipe) {
         return false;
     }
     let generation = r.learnt.recipes.generation();

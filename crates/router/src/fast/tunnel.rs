@@ -19,7 +19,6 @@ use super::revalidate::revalidate;
 use super::{pass, put_header, receive as receive_inside};
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::flow_flag;
-use crate::firewall::mark::Mark;
 use crate::flow::pptp::{hear, plain_call};
 use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
 use crate::interface::InterfaceId;
@@ -173,7 +172,7 @@ fn open(
     }
     let arrived = frame.len();
     r.v4.connections.flow_mut(id).count(ip_len, now.as_millis_u32());
-    if let Some(recipe) = r.learnt.recipes.get_mut(number) {
+    if let Some((recipe, _)) = r.learnt.recipes.get_mut(number) {
         recipe.count.add(ip_len.into());
     }
     let fast = r.program.interface(interface).fast_rx && r.tools.closed.is_empty();
@@ -209,7 +208,7 @@ fn call_of(frame: &[u8], l3: usize) -> u16 {
 /// A flow's recipe, if it holds: the flow and the recipe's number.
 #[inline]
 fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Option<(FlowId, u32)> {
-    let id = r.v4.connections.flows().confirm(flow, hash, tuple)?;
+    let (id, _) = r.v4.connections.flows().confirm(flow, hash, tuple)?;
     let flow = r.v4.connections.flow(id);
     if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
         return None;
@@ -368,7 +367,9 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
     if !r.v4.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !r.refresh(next_hop) {
         return Err(frame);
     }
-    let Some(recipe) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
+    let Some((recipe, &(mut queues))) = r.learnt.recipes.get_mut(number) else {
+        return Err(frame);
+    };
     let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
     let way = &recipe.way;
     let more = rewrite.len().saturating_sub(L3);
@@ -392,7 +393,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
     if way.edits.any {
         way.edits.write(ip);
     }
-    let (mut queues, mark) = (way.queues, way.marks.packet);
+    let mark = way.marks.packet;
     r.stats.paths.replayed += 1;
     while let Some(leaf) = queues.first() {
         queues = queues.rest();
@@ -429,10 +430,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         passed.left(r, egress, left, fast);
         passed.settle(r);
     }
-    // Trees on the interfaces below look at it.
-    r.io.mark = mark;
-    r.transmit(port, frame, fast);
-    r.io.mark = Mark::NONE;
+    r.transmit_marked(port, frame, fast, mark);
     Ok(())
 }
 

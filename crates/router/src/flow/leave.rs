@@ -146,7 +146,6 @@ pub(super) fn record<F: Stacked>(
         guard: p.trace.guard,
         ingress: p.ingress,
         in_interface: p.in_interface,
-        queues,
         inward: false,
         fasttrack: p.fasttrack,
         // What is outside is as fast as what is inside, each time.
@@ -154,7 +153,7 @@ pub(super) fn record<F: Stacked>(
         edits: F::edits(r, p),
         marks: p.marks,
     };
-    let number = r.learnt.recipes.number(way, &p.trace);
+    let number = r.learnt.recipes.number(way, queues, &p.trace);
     let generation = r.learnt.recipes.generation();
     let flow = F::connections_mut(r).flow_mut(flow);
     (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
@@ -186,14 +185,13 @@ fn keep_inward(r: &mut Router, now: Moment, p: &Packet, queues: Path) -> Result<
         guard: p.trace.guard,
         ingress: p.ingress,
         in_interface: p.in_interface,
-        queues,
         inward: true,
         fasttrack: false,
         fast: false,
         edits: Edits::default(),
         marks: Marks::default(),
     };
-    let number = r.learnt.recipes.number(way, &p.trace);
+    let number = r.learnt.recipes.number(way, Path::NONE, &p.trace);
     let generation = r.learnt.recipes.generation();
     let flow = r.v4.connections.flow_mut(flow);
     (flow.recipe, flow.generation, flow.next_hop) = (number, generation, NeighbourId::NONE.0);

@@ -47,6 +47,9 @@ pub(super) struct Terms {
     capacity: i64,
 }
 
+/// As many tokens as can be counted: with as many again they still fit.
+const MOST: u64 = (1 << 62) - 1;
+
 /// How full a bucket is. Filled lazily, when somebody asks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
@@ -73,8 +76,13 @@ impl Terms {
         let common = gcd(limit.rate, BYTE);
         let (per_ns, per_byte) = (limit.rate / common, BYTE / common);
         // Only odd rates of many Gbit/s with buckets of seconds come near this bound.
-        let capacity = per_ns.saturating_mul(limit.depth_ns).min(1 << 62) as i64;
+        let capacity = per_ns.saturating_mul(limit.depth_ns).min(MOST) as i64;
         Terms { per_ns, per_byte, capacity }
+    }
+
+    /// Nanoseconds that bring as many tokens as can be counted: longer ones bring no more.
+    pub(super) fn longest_ns(&self) -> u64 {
+        MOST.checked_div(self.per_ns).unwrap_or(u64::MAX)
     }
 
     /// Whether nothing is limited.
@@ -83,10 +91,10 @@ impl Terms {
         self.per_ns == 0
     }
 
+    /// What `len` bytes cost: no packet has 2²⁸, and a byte at most 2³³ tokens.
     #[inline(always)]
     fn price(&self, len: u32) -> i64 {
-        // At most 2³² · 2³³, cut to what fits.
-        u64::from(len).saturating_mul(self.per_byte).min(1 << 62) as i64
+        (u64::from(len.min((1 << 28) - 1)) * self.per_byte) as i64
     }
 }
 
@@ -111,18 +119,19 @@ impl Level {
         level
     }
 
-    /// Takes `len` bytes' tokens if they are there at `now`; without a limit they are.
+    /// Takes `len` bytes' tokens if they are there at `now`; without a limit they are. `longest_ns`:
+    /// [`Terms::longest_ns`], which whoever has many leaves works out once.
     #[inline(always)]
-    pub(super) fn take(&mut self, terms: &Terms, now: Moment, len: u32) -> bool {
+    pub(super) fn take(&mut self, terms: &Terms, longest_ns: u64, now: Moment, len: u32) -> bool {
         // Whether this packet is the first one now is a coin toss: filling by nothing is cheaper
         // than foreseeing it.
-        self.fill(terms, now);
-        let price = terms.price(len);
+        let elapsed = now.as_nanos().saturating_sub(self.last.as_nanos());
+        let fresh = (elapsed.min(longest_ns) * terms.per_ns) as i64;
+        self.last = self.last.max(now);
+        let (tokens, price) = ((self.tokens + fresh).min(terms.capacity), terms.price(len));
         // Enough, or a full bucket.
-        let enough = self.tokens >= price.min(terms.capacity);
-        if enough {
-            self.tokens -= price;
-        }
+        let enough = tokens >= price.min(terms.capacity);
+        self.tokens = if enough { tokens - price } else { tokens };
         enough
     }
 
@@ -132,7 +141,7 @@ impl Level {
         if terms.unlimited() {
             return;
         }
-        let tokens = self.tokens.saturating_add(self.fresh(terms, when));
+        let tokens = (self.tokens + self.fresh(terms, when)).min(MOST as i64);
         self.tokens = tokens.saturating_sub(terms.price(len));
         self.last = self.last.max(when);
     }
@@ -151,7 +160,8 @@ impl Level {
 
     #[inline(always)]
     fn fill(&mut self, terms: &Terms, now: Moment) {
-        self.tokens = self.tokens.saturating_add(self.fresh(terms, now)).min(terms.capacity);
+        // Neither is above MOST.
+        self.tokens = (self.tokens + self.fresh(terms, now)).min(terms.capacity);
         self.last = self.last.max(now);
     }
 
@@ -159,7 +169,7 @@ impl Level {
     #[inline(always)]
     fn fresh(&self, terms: &Terms, now: Moment) -> i64 {
         let elapsed = now.as_nanos().saturating_sub(self.last.as_nanos());
-        elapsed.saturating_mul(terms.per_ns).min(i64::MAX as u64) as i64
+        elapsed.saturating_mul(terms.per_ns).min(MOST) as i64
     }
 }
 

@@ -66,6 +66,9 @@ pub enum Direction {
 }
 
 impl QueueLeafId {
+    /// No leaf.
+    pub(crate) const NONE: QueueLeafId = QueueLeafId(u32::MAX);
+
     /// Its direction.
     pub const fn direction(self) -> Direction {
         if self.0 & 1 == 0 { Direction::Upload } else { Direction::Download }
@@ -327,7 +330,7 @@ impl<T> Queues<T> {
         let leaf = &mut self.leaves[id.index()];
         if leaf.state < WAITS
             && let Some(limit) = self.limits.get(leaf.limit)
-            && leaf.level.take(&limit.terms, now, len)
+            && leaf.level.take(&limit.terms, limit.longest_ns, now, len)
         {
             leaf.bytes += u64::from(len);
             leaf.packets += 1;

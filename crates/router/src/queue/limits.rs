@@ -17,13 +17,22 @@ pub(super) struct Limits {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub(super) terms: Terms,
+    /// [`Terms::longest_ns`].
+    pub(super) longest_ns: u64,
     pub(super) limit: Limit,
     leaves: u32,
 }
 
+impl Known {
+    fn new(limit: Limit, leaves: u32) -> Known {
+        let terms = Terms::of(limit);
+        Known { terms, longest_ns: terms.longest_ns(), limit, leaves }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
-        let none = Known { terms: Terms::of(Limit::NONE), limit: Limit::NONE, leaves: 0 };
+        let none = Known::new(Limit::NONE, 0);
         Limits { list: vec![none], numbers: HashMap::new(), free: Vec::new() }
     }
 }
@@ -44,7 +53,7 @@ impl Limits {
             self.list[number as usize].leaves += 1;
             return number;
         }
-        let known = Known { terms: Terms::of(limit), limit, leaves: 1 };
+        let known = Known::new(limit, 1);
         let number = match self.free.pop() {
             Some(number) => {
                 self.list[number as usize] = known;

@@ -7,11 +7,9 @@ use super::leaf::QueueLeafId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Path([QueueLeafId; 3]);
 
-const NO_LEAF: QueueLeafId = QueueLeafId(u32::MAX);
-
 impl Path {
     /// No class.
-    pub const NONE: Path = Path([NO_LEAF; 3]);
+    pub const NONE: Path = Path([QueueLeafId::NONE; 3]);
 
     /// These classes, those that are none left out.
     pub fn of(leaves: [Option<QueueLeafId>; 3]) -> Path {
@@ -25,13 +23,13 @@ impl Path {
     /// The first class.
     #[inline(always)]
     pub fn first(self) -> Option<QueueLeafId> {
-        (self.0[0] != NO_LEAF).then_some(self.0[0])
+        (self.0[0] != QueueLeafId::NONE).then_some(self.0[0])
     }
 
-    /// The one at a place.
+    /// The class at each place; behind the last there is [`QueueLeafId::NONE`].
     #[inline(always)]
-    pub fn nth(&self, place: usize) -> Option<QueueLeafId> {
-        self.0.get(place).copied().filter(|&leaf| leaf != NO_LEAF)
+    pub fn places(&self) -> &[QueueLeafId; 3] {
+        &self.0
     }
 
     /// Those from a place on.
@@ -43,6 +41,6 @@ impl Path {
     /// Those behind the first.
     #[inline(always)]
     pub fn rest(self) -> Path {
-        Path([self.0[1], self.0[2], NO_LEAF])
+        Path([self.0[1], self.0[2], QueueLeafId::NONE])
     }
 }

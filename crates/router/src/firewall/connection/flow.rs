@@ -317,10 +317,17 @@ impl<A: Family> FlowTable<A> {
 
     /// Stage 3: whether the candidate was right; else what [`find`](Self::find) says.
     #[inline(always)]
-    pub fn confirm(&self, candidate: FlowId, hash: u32, tuple: &FiveTuple<A>) -> Option<FlowId> {
-        let right =
-            self.flows.get(candidate.index()).is_some_and(|flow| flow.live() && flow.is(tuple));
-        if right { Some(candidate) } else { self.find(hash, tuple) }
+    pub fn confirm(
+        &self,
+        candidate: FlowId,
+        hash: u32,
+        tuple: &FiveTuple<A>,
+    ) -> Option<(FlowId, &Flow<A>)> {
+        let flow = self.flows.get(candidate.index());
+        match flow.filter(|flow| flow.live() && flow.is(tuple)) {
+            Some(flow) => Some((candidate, flow)),
+            None => self.find(hash, tuple).map(|id| (id, self.flow(id))),
+        }
     }
 
     /// The flow of this 5-tuple; `hash` is the tuple's.

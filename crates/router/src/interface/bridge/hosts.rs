@@ -100,15 +100,17 @@ impl Bucket {
     /// All four places at once: which one it is cannot be foreseen, so a branch for each would
     /// cost more than three needless comparisons.
     #[inline(always)]
-    fn find<const VLANS: bool>(&self, key: u64) -> Option<usize> {
-        let hits = equal_words::<16>(&self.words, key << 16) & self.of_vlan::<VLANS>(key);
+    fn find(&self, key: u64) -> Option<usize> {
+        let of_vlan = equal_of_four(&self.vids, (key >> 48) as u16);
+        let hits = equal_words::<16>(&self.words, key << 16) & of_vlan;
         (hits != 0 && key & ADDRESS != 0).then(|| hits.trailing_zeros() as usize)
     }
 
-    /// Bit n: place n is of the key's VLAN, if there are any.
+    /// Whether what is there is of the key's VLAN, if there are any. An address in two VLANs of one
+    /// bucket is rare: who asks so looks at one place.
     #[inline(always)]
-    fn of_vlan<const VLANS: bool>(&self, key: u64) -> u8 {
-        if VLANS { equal_of_four(&self.vids, (key >> 48) as u16) } else { 0xf }
+    fn is_of_vlan<const VLANS: bool>(&self, place: usize, key: u64) -> bool {
+        !VLANS || self.vids[place] == (key >> 48) as u16
     }
 
     /// The key of a place that is taken.
@@ -194,51 +196,70 @@ impl Hosts {
         self.buckets.len() * size_of::<Bucket>()
     }
 
-    /// Asks for the cache line in which `mac` (a [`key`]) would be found.
+    /// Asks for the cache line in which `mac` (a [`key`]) would be found; its number, for
+    /// [`lookup_at`](Self::lookup_at) and [`learn_at`](Self::learn_at).
     #[inline(always)]
-    pub fn prefetch(&self, mac: u64) {
-        port::prefetch::element(&self.buckets, self.places(mac).0);
+    pub fn prefetch(&self, mac: u64) -> u32 {
+        let first = self.places(mac).0;
+        port::prefetch::element(&self.buckets, first);
+        first as u32
     }
 
     /// Where the host with this address (a [`key`]) is.
     #[inline(always)]
     pub fn lookup(&self, mac: u64) -> Option<Host> {
-        self.lookup_in::<true>(mac)
+        let (bucket, place) = self.find(mac)?;
+        Some(self.buckets[bucket].host(place))
     }
 
-    /// The same, where it is known whether there are VLANs.
+    /// The same, where it is known whether there are VLANs and in which line it would be found: as
+    /// [`prefetch`](Self::prefetch) said, though the table may have grown since.
     #[inline(always)]
-    pub fn lookup_in<const VLANS: bool>(&self, mac: u64) -> Option<Host> {
-        let (bucket, place) = self.find::<VLANS>(mac)?;
-        Some(self.buckets[bucket].host(place))
+    pub fn lookup_at<const VLANS: bool>(&self, line: u32, mac: u64) -> Option<Host> {
+        if let Some(bucket) = self.buckets.get(line as usize) {
+            let hits = equal_words::<16>(&bucket.words, mac << 16);
+            let place = hits.trailing_zeros() as usize & 3;
+            if hits != 0 && mac & ADDRESS != 0 && bucket.is_of_vlan::<VLANS>(place, mac) {
+                return Some(bucket.host(place));
+            }
+        }
+        self.lookup_again(mac)
+    }
+
+    /// Wherever it is.
+    #[cold]
+    #[inline(never)]
+    fn lookup_again(&self, mac: u64) -> Option<Host> {
+        self.lookup(mac)
     }
 
     /// Notes that a frame from `mac` (a [`key`]) came in by `port` at `now_ms`
     /// ([`wire::Moment::as_millis_u32`]).
     #[inline(always)]
     pub fn learn(&mut self, mac: u64, port: InterfaceId, now_ms: u32) -> Learnt {
-        self.learn_in::<true>(mac, port, now_ms)
+        self.learn_at::<true>(self.places(mac).0 as u32, mac, port, now_ms)
     }
 
-    /// The same, where it is known whether there are VLANs.
+    /// The same, where it is known whether there are VLANs and in which line it would be found.
     #[inline(always)]
-    pub fn learn_in<const VLANS: bool>(
+    pub fn learn_at<const VLANS: bool>(
         &mut self,
+        line: u32,
         mac: u64,
         port: InterfaceId,
         now_ms: u32,
     ) -> Learnt {
-        let first = self.places(mac).0;
-        let bucket = &mut self.buckets[first];
-        let word = mac << 16 | u64::from(port.0);
-        let known = equal_words::<0>(&bucket.words, word) & !bucket.local;
-        let hits = known & bucket.of_vlan::<VLANS>(mac);
-        if hits != 0 {
-            let seen = &mut bucket.seen[hits.trailing_zeros() as usize & 3];
-            if now_ms.wrapping_sub(*seen) >= STAMP {
-                *seen = now_ms;
+        if let Some(bucket) = self.buckets.get_mut(line as usize) {
+            let word = mac << 16 | u64::from(port.0);
+            let hits = equal_words::<0>(&bucket.words, word) & !bucket.local;
+            let place = hits.trailing_zeros() as usize & 3;
+            if hits != 0 && bucket.is_of_vlan::<VLANS>(place, mac) {
+                let seen = &mut bucket.seen[place];
+                if now_ms.wrapping_sub(*seen) >= STAMP {
+                    *seen = now_ms;
+                }
+                return Learnt::Known;
             }
-            return Learnt::Known;
         }
         self.learn_slowly(mac, port, now_ms)
     }
@@ -249,7 +270,7 @@ impl Hosts {
         if mac & ADDRESS == 0 || mac >> 40 & 1 == 1 {
             return Learnt::Refused;
         }
-        let Some((bucket, place)) = self.find::<true>(mac) else {
+        let Some((bucket, place)) = self.find(mac) else {
             if self.len < self.max && self.insert(mac, Host { port, local: false }, now_ms) {
                 return Learnt::New;
             }
@@ -373,16 +394,16 @@ impl Hosts {
 
     /// The bucket and place of a MAC.
     #[inline]
-    fn find<const VLANS: bool>(&self, mac: u64) -> Option<(usize, usize)> {
+    fn find(&self, mac: u64) -> Option<(usize, usize)> {
         let (first, second) = self.places(mac);
         let bucket = &self.buckets[first];
-        if let Some(place) = bucket.find::<VLANS>(mac) {
+        if let Some(place) = bucket.find(mac) {
             return Some((first, place));
         }
         if !bucket.overflowed {
             return None;
         }
-        self.buckets[second].find::<VLANS>(mac).map(|place| (second, place))
+        self.buckets[second].find(mac).map(|place| (second, place))
     }
 
     /// Puts a host that is not there yet in; `false` if there is no place.

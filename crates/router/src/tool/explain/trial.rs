@@ -140,18 +140,18 @@ fn lend<F: Stacked>(
     trial: &mut Router,
     about: About<F>,
     outer: Vec<FiveTuple<F>>,
-    has_recipe: bool,
+    recipe: Option<u32>,
     now: Moment,
 ) {
     let table = std::mem::replace(F::connections_mut(real), Connections::new(0));
     let tuples: Vec<_> = about.own.into_iter().chain(about.others).chain(outer).collect();
     *F::connections_mut(trial) = Connections::in_front_of(table, &tuples, now);
     let connections = F::connections_mut(trial);
-    if has_recipe
+    if let Some(recipe) = recipe
         && let Some(own) = about.own
         && let Some(flow) = connections.flows().find(F::hash_of(&own), &own)
     {
-        connections.flow_mut(flow).recipe = 1;
+        connections.flow_mut(flow).recipe = recipe;
     }
 }
 
@@ -207,13 +207,14 @@ impl Router {
         let Concerned { four, six } = concerned;
         let of_six = recipe(self, six.own);
         let of_four = recipe(self, four.own).filter(|_| of_six.is_none());
-        trial.learnt.recipes = self.learnt.recipes.only(of_four.or(of_six));
+        let (recipes, number) = self.learnt.recipes.only(of_four.or(of_six));
+        trial.learnt.recipes = recipes;
 
         let outer = self.outer_tuples();
         let leaves = self.v4.routes.leaves().to_vec();
         std::mem::swap(&mut self.v4.routes, &mut trial.v4.routes);
-        lend(self, &mut trial, four, outer, of_four.is_some(), now);
-        lend(self, &mut trial, six, Vec::new(), of_six.is_some(), now);
+        lend(self, &mut trial, four, outer, of_four.map(|_| number), now);
+        lend(self, &mut trial, six, Vec::new(), of_six.map(|_| number), now);
 
         let result = run(&mut trial);
 

@@ -22,7 +22,7 @@ fn probe(table: &FlowTable, tuple: &FiveTuple) -> Option<FlowId> {
     assert!(candidate.is_some() || exact.is_none(), "no candidate is certain");
     let found = candidate.and_then(|candidate| {
         table.prefetch_flow(candidate);
-        table.confirm(candidate, hash, tuple)
+        table.confirm(candidate, hash, tuple).map(|(id, _)| id)
     });
     assert_eq!(found, exact);
     found
