@@ -8,8 +8,8 @@
 //!
 //! A thousand flows that pass the same 25 rules share one recipe, hot in the cache; replaying adds
 //! to one count, whatever the number of rules, and readers fold it into the rules' counters first.
-//! What differs between flows (next hop, translation, their own counts) is in the flow's line, and the
-//! queues on their ways, of which there may be a million, are in a list of their own.
+//! What differs between flows (next hop, translation, their own counts, and the queue, of which there may
+//! be a million) is in the flow's line.
 //!
 //! Recipes are made for one program. A change of it raises the generation that flows compare with
 //! theirs. If it is of a few rules or of queues, it leaves a [`Difference`], and a flow's next packet
@@ -18,6 +18,7 @@
 //! bit in the breaths that follow ([`Recipes::settle`]), so that forgetting takes no time.
 
 use crate::counter::{Count, CounterId, Counters};
+use crate::firewall::connection::flow::Kept;
 use crate::firewall::gate::Gate;
 use crate::firewall::mark::Marks;
 use crate::interface::InterfaceId;
@@ -126,8 +127,9 @@ struct Queued {
     queues: Path,
 }
 
-/// This bit of a number says that the others are the place of a [`Queued`].
-const QUEUED: u32 = 1 << 31;
+/// This bit of a number says that the others are the place of a [`Queued`]: there are several queues on
+/// the way. One alone is in the flow's line.
+const QUEUED: u32 = 1 << 23;
 
 /// Where on its way a packet meets a rule: its addresses and interfaces are others at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,9 +222,10 @@ impl Recipes {
         self.list.len().max(self.queued.len()) > MANY
     }
 
-    /// Asks for the memory in which a recipe's queues are, or the recipe itself.
+    /// Asks for the memory of what is kept.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, number: u32) {
+    pub(crate) fn prefetch(&self, kept: Kept) {
+        let number = kept.recipe();
         if number & QUEUED == 0 {
             port::prefetch::element(&self.list, (number as usize).wrapping_sub(1));
         } else {
@@ -231,37 +234,47 @@ impl Recipes {
     }
 
     /// The queues on the way.
-    #[inline(always)]
-    pub(crate) fn queues(&self, number: u32) -> Path {
-        resolve(&self.queued, number).map_or(Path::NONE, |(_, &queues)| queues)
+    pub(crate) fn queues(&self, kept: Kept) -> Path {
+        match kept.queue() {
+            None => resolve(&self.queued, kept.recipe()).map_or(Path::NONE, |(_, &queues)| queues),
+            one => Path::of([one, None, None]),
+        }
     }
 
-    /// The recipe of a number other than 0.
+    /// The recipe of a number, or of what is kept.
     pub(crate) fn get(&self, number: u32) -> Option<&Recipe> {
-        self.list.get((resolve(&self.queued, number)?.0 as usize).wrapping_sub(1))
+        let (recipe, _) = resolve(&self.queued, number)?;
+        self.list.get((recipe as usize).wrapping_sub(1))
     }
 
-    /// The same, to count with it, and the queues on the way.
+    /// The same, to count with it, and the queues on the way if there are several.
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<(&mut Recipe, &Path)> {
         let (recipe, queues) = resolve(&self.queued, number)?;
         Some((self.list.get_mut((recipe as usize).wrapping_sub(1))?, queues))
     }
 
-    /// The number of this way through these queues; a new one if nobody went it before.
-    pub(crate) fn number(&mut self, way: Way, queues: Path, trace: &Trace) -> u32 {
+    /// What a flow keeps of this way through these queues.
+    pub(crate) fn keep(&mut self, way: Way, queues: Path, trace: &Trace) -> Kept {
         if self.queued.len() >= MAX || self.list.len() >= MAX {
             self.forget();
         }
         let recipe = self.recipe(way, trace);
-        if queues == Path::NONE {
-            return recipe;
+        let first = queues.first();
+        if queues.rest() == Path::NONE && first.is_none_or(|leaf| leaf.0 < Kept::END) {
+            return Kept::new(recipe, first);
         }
         let queued = Queued { recipe, queues };
-        *self.places.entry(queued).or_insert_with(|| {
+        let number = *self.places.entry(queued).or_insert_with(|| {
             self.queued.push(queued);
             (self.queued.len() - 1) as u32 | QUEUED
-        })
+        });
+        Kept::new(number, None)
+    }
+
+    /// The number of this way through no queue.
+    pub(crate) fn number(&mut self, way: Way, trace: &Trace) -> u32 {
+        self.keep(way, Path::NONE, trace).recipe()
     }
 
     fn recipe(&mut self, way: Way, trace: &Trace) -> u32 {
@@ -283,18 +296,17 @@ impl Recipes {
         number
     }
 
-    /// The recipe of this number alone, and of the same generation, for a trial; and the number that it
-    /// has there.
-    pub(crate) fn only(&self, number: Option<u32>) -> (Recipes, u32) {
+    /// What is kept alone, under the same generation, for a trial; and as what it is kept there.
+    pub(crate) fn only(&self, kept: Option<Kept>) -> (Recipes, Kept) {
         let mut recipes = Recipes { generation: self.generation, ..Recipes::default() };
-        let known = number.and_then(|number| Some((self.get(number)?, self.queues(number))));
-        let Some((recipe, queues)) = known else { return (recipes, 0) };
+        let known = kept.and_then(|kept| Some((kept, self.get(kept.recipe())?)));
+        let Some((kept, recipe)) = known else { return (recipes, Kept::default()) };
         recipes.list.push(Recipe { same_hash: 0, ..recipe.clone() });
-        if queues == Path::NONE {
-            return (recipes, 1);
+        if kept.recipe() & QUEUED == 0 {
+            return (recipes, Kept::new(1, kept.queue()));
         }
-        recipes.queued.push(Queued { recipe: 1, queues });
-        (recipes, QUEUED)
+        recipes.queued.push(Queued { recipe: 1, queues: self.queues(kept) });
+        (recipes, Kept::new(QUEUED, None))
     }
 
     /// Brings the rules' counters up to date.

@@ -31,7 +31,6 @@ use crate::interface::ingress::{Arrival, IngressId};
 use crate::ip::fib::NextHopId;
 use crate::packet::{ConnectionState, View};
 use crate::program::{BridgeAt, Program};
-use crate::queue::Path;
 use crate::recipe::Way;
 use crate::router::Router;
 use crate::story::Event;
@@ -667,7 +666,7 @@ fn walk(
             edits,
             marks,
         };
-        let recipe = r.learnt.recipes.number(way, Path::NONE, trace);
+        let recipe = r.learnt.recipes.number(way, trace);
         r.link.verdicts.keep(key, recipe, r.learnt.recipes.epoch(), accepted);
     }
     r.learnt.bridge_trace.clear();

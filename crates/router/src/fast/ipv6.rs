@@ -524,14 +524,15 @@ fn replay(
     let Some((id, flow)) = flows.confirm(plain.flow, plain.hash, &plain.tuple) else {
         return Err(frame);
     };
-    let (flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
+    let (flags, next_hop, kept) = (flow.flags, NeighbourId(flow.next_hop), flow.kept());
     if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
         return Err(frame);
     }
     if !r.v6.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !r.refresh6(next_hop) {
         return Err(frame);
     }
-    let Some((recipe, &all_queues)) = r.learnt.recipes.get_mut(number) else {
+    let all_queues = r.learnt.recipes.queues(kept);
+    let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) else {
         return Err(frame);
     };
     let rewrite = &mut r.v6.neighbours.rewrites_mut()[next_hop.index()];
@@ -658,7 +659,7 @@ fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let (here, there) = (flow.tuple().folded(), flow.translated().folded());
     let addresses = [here.src, here.dst, there.src, there.dst];
     let Some(mut differences) = r.learnt.recipes.since(flow.generation) else { return false };
-    let Some(recipe) = r.learnt.recipes.get(flow.recipe) else { return false };
+    let Some(recipe) = r.learnt.recipes.get(flow.kept().recipe()) else { return false };
     if r.learnt.recipes.have_moved(addresses, flow.generation) {
         return false;
     }
@@ -668,7 +669,7 @@ fn revalidate(r: &mut Router, id: FlowId) -> bool {
         let out = r.v6.neighbours.rewrite(NeighbourId(flow.next_hop)).interface;
         let (mark, clock) = (way.marks.packet, (&mut r.rules.clock, r.io.now));
         let queues = r.program.queue_path(&tuple, way.in_interface, out, mark, clock);
-        if queues != r.learnt.recipes.queues(flow.recipe) {
+        if queues != r.learnt.recipes.queues(flow.kept()) {
             return false;
         }
     }

@@ -148,21 +148,23 @@ pub(super) fn find_flows(r: &Router, plain: &mut [Plain]) {
 /// Asks for the recipes of packets, and for the queues on their ways, where they are too many for the caches.
 #[inline(always)]
 fn look_ahead(r: &Router, plain: &[Plain]) {
-    if r.learnt.recipes.are_many() {
-        look_at_recipes(r, plain);
+    if r.learnt.recipes.are_many() || r.queues.are_many() {
+        look_at_kept(r, plain);
     }
 }
 
 /// One thing after the other for the whole batch, so that the misses of its packets overlap.
 #[inline(never)]
-fn look_at_recipes(r: &Router, plain: &[Plain]) {
-    let flows = r.v4.connections.flows();
-    let with_flow = || plain.iter().filter(|plain| plain.flow != FlowId::NONE);
-    let numbers = || with_flow().map(|plain| flows.flow(plain.flow).recipe);
-    numbers().for_each(|number| r.learnt.recipes.prefetch(number));
+fn look_at_kept(r: &Router, plain: &[Plain]) {
+    let (flows, recipes) = (r.v4.connections.flows(), &r.learnt.recipes);
+    let with_flow = plain.iter().filter(|plain| plain.flow != FlowId::NONE);
+    let kept = with_flow.map(|plain| flows.flow(plain.flow).kept());
+    if recipes.are_many() {
+        kept.clone().for_each(|kept| recipes.prefetch(kept));
+    }
     let mut leaves = [QueueLeafId(0); Batch::CAPACITY];
     let mut n = 0;
-    for leaf in numbers().filter_map(|number| r.learnt.recipes.queues(number).first()) {
+    for leaf in kept.filter_map(|kept| kept.queue().or_else(|| recipes.queues(kept).first())) {
         leaves[n] = leaf;
         n += 1;
     }
@@ -222,7 +224,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     let Some((id, flow)) = flows.confirm(plain.flow, plain.hash, &plain.tuple) else {
         return Err(frame);
     };
-    let (flow_flags, next_hop, number) = (flow.flags, NeighbourId(flow.next_hop), flow.recipe);
+    let (flow_flags, next_hop, kept) = (flow.flags, NeighbourId(flow.next_hop), flow.kept());
     if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
         return Err(frame);
     }
@@ -234,7 +236,9 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
     }
     // Number 0, no recipe, is nobody's.
-    let Some((recipe, queues)) = r.learnt.recipes.get_mut(number) else { return Err(frame) };
+    let Some((recipe, queues)) = r.learnt.recipes.get_mut(kept.recipe()) else {
+        return Err(frame);
+    };
     let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
     let len = frame.len();
     // What `plain_tuple` has found to be there.
@@ -287,10 +291,9 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     let (fasttrack, fast) = (way.fasttrack, way.fast);
     let mark = way.marks.packet;
     r.stats.paths.replayed += 1;
-    for (place, &leaf) in queues.places().iter().enumerate() {
-        if leaf == QueueLeafId::NONE {
-            break;
-        }
+    let mut leaf = kept.queue().unwrap_or(queues.places()[0]);
+    let mut place = 1;
+    while leaf != QueueLeafId::NONE {
         let queue_len = u32::from(ip_len) + 14;
         if PROFILED {
             r.tools.profiler.enter(Facility::Queuing);
@@ -302,7 +305,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         if decision != Decision::Pass {
             let hop = Hop { interface: rewrite.interface, address: rewrite.address };
             let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
-            let (queues, in_interface) = (queues.skip(place + 1), way.in_interface);
+            let (queues, in_interface) = (queues.skip(place), way.in_interface);
             let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
             let tos = r.io.slab.bytes(&frame)[usize::from(l3) + 1]; // as mangle left it
             let cost = Cost { len: queue_len, label: Label::v4(tuple, tos), mark };
@@ -323,6 +326,8 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
             flow::queue(r, now, leaf, decision, Resume::Out(leaving), cost);
             return Ok(());
         }
+        leaf = queues.places().get(place).copied().unwrap_or(QueueLeafId::NONE);
+        place += 1;
     }
     // Read before it is written: a wide load behind a narrow store to the same line waits for it.
     if !overwrite_header(bytes, l3, rewrite) {

@@ -30,7 +30,7 @@ use crate::router::Router;
 pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let flow = r.v4.connections.flow(id);
     let Some(differences) = r.learnt.recipes.since(flow.generation) else { return false };
-    let Some(recipe) = r.learnt.recipes.get(flow.recipe) else { return false };
+    let Some(recipe) = r.learnt.recipes.get(flow.kept().recipe()) else { return false };
     let addresses = [flow.src, flow.dst, flow.new_src, flow.new_dst];
     if r.learnt.recipes.have_moved(addresses, flow.generation) {
         return false;
@@ -40,8 +40,8 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
     // What the gates of each stage see.
     let (none, untracked) = (InterfaceId::NONE, ConnectionState::Untracked as u8);
     let raw = Facts::of_flow(&flow.tuple(), way.in_interface, none, untracked);
-    let arrived = Facts::of_flow(&flow.tuple(), way.in_interface, none, flow.state);
-    let routed = Facts::of_flow(&tuple, way.in_interface, hop.interface, flow.state);
+    let arrived = Facts::of_flow(&flow.tuple(), way.in_interface, none, flow.state() as u8);
+    let routed = Facts::of_flow(&tuple, way.in_interface, hop.interface, flow.state() as u8);
     let admits = |&(stage, gate): &(Stage, Gate)| match stage {
         Stage::Untracked => gate.admits(&raw),
         Stage::Arrived => gate.admits(&arrived),
@@ -60,7 +60,7 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
         let (out, mark) = (hop.interface, way.marks.packet);
         r.program.queue_path(&tuple, way.in_interface, out, mark, clock)
     };
-    if queues && !way.fasttrack && path() != r.learnt.recipes.queues(flow.recipe) {
+    if queues && !way.fasttrack && path() != r.learnt.recipes.queues(flow.kept()) {
         return false;
     }
     let generation = r.learnt.recipes.generation();

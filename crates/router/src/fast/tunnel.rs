@@ -18,7 +18,7 @@ use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{pass, put_header, receive as receive_inside};
 use crate::firewall::connection::FlowId;
-use crate::firewall::connection::flow::flow_flag;
+use crate::firewall::connection::flow::{Kept, flow_flag};
 use crate::flow::pptp::{hear, plain_call};
 use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
 use crate::interface::InterfaceId;
@@ -148,10 +148,10 @@ fn open(
     mut frame: Frame,
     passed: &mut Passed,
 ) -> Result<(InterfaceId, Frame), Frame> {
-    let Some((id, number)) = recipe_of(r, outer.flow, outer.hash, &outer.tuple) else {
+    let Some((id, kept)) = recipe_of(r, outer.flow, outer.hash, &outer.tuple) else {
         return Err(frame);
     };
-    let Some(recipe) = r.learnt.recipes.get(number) else { return Err(frame) };
+    let Some(recipe) = r.learnt.recipes.get(kept.recipe()) else { return Err(frame) };
     let bytes = r.io.slab.bytes(&frame);
     let Some(payload) = Payload::read(r, outer, bytes) else { return Err(frame) };
     let Payload { interface, tunnel, at, len, ip_len, ether_type, call } = payload;
@@ -172,7 +172,7 @@ fn open(
     }
     let arrived = frame.len();
     r.v4.connections.flow_mut(id).count(ip_len, now.as_millis_u32());
-    if let Some((recipe, _)) = r.learnt.recipes.get_mut(number) {
+    if let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) {
         recipe.count.add(ip_len.into());
     }
     let fast = r.program.interface(interface).fast_rx && r.tools.closed.is_empty();
@@ -205,15 +205,15 @@ fn call_of(frame: &[u8], l3: usize) -> u16 {
     }
 }
 
-/// A flow's recipe, if it holds: the flow and the recipe's number.
+/// What a flow keeps, if it holds.
 #[inline]
-fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Option<(FlowId, u32)> {
+fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Option<(FlowId, Kept)> {
     let (id, _) = r.v4.connections.flows().confirm(flow, hash, tuple)?;
     let flow = r.v4.connections.flow(id);
     if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
         return None;
     }
-    Some((id, r.v4.connections.flow(id).recipe))
+    Some((id, r.v4.connections.flow(id).kept()))
 }
 
 /// What lies in an outer packet.
@@ -361,13 +361,14 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
     let tuple = FiveTuple { src, dst, src_port, dst_port, protocol: ip[9] };
     let hash = tuple.hash();
     let Some(candidate) = r.v4.connections.flows().candidate(hash) else { return Err(frame) };
-    let Some((id, number)) = recipe_of(r, candidate, hash, &tuple) else { return Err(frame) };
+    let Some((id, kept)) = recipe_of(r, candidate, hash, &tuple) else { return Err(frame) };
     let flow = r.v4.connections.flow(id);
     let (flags, to, next_hop) = (flow.flags, flow.translated(), NeighbourId(flow.next_hop));
     if !r.v4.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !r.refresh(next_hop) {
         return Err(frame);
     }
-    let Some((recipe, &(mut queues))) = r.learnt.recipes.get_mut(number) else {
+    let mut queues = r.learnt.recipes.queues(kept);
+    let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) else {
         return Err(frame);
     };
     let rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];

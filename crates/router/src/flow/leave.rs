@@ -153,10 +153,11 @@ pub(super) fn record<F: Stacked>(
         edits: F::edits(r, p),
         marks: p.marks,
     };
-    let number = r.learnt.recipes.number(way, queues, &p.trace);
+    let kept = r.learnt.recipes.keep(way, queues, &p.trace);
     let generation = r.learnt.recipes.generation();
     let flow = F::connections_mut(r).flow_mut(flow);
-    (flow.recipe, flow.generation, flow.next_hop) = (number, generation, neighbour.0);
+    flow.keep(kept, generation);
+    flow.next_hop = neighbour.0;
     Ok(())
 }
 
@@ -191,10 +192,11 @@ fn keep_inward(r: &mut Router, now: Moment, p: &Packet, queues: Path) -> Result<
         edits: Edits::default(),
         marks: Marks::default(),
     };
-    let number = r.learnt.recipes.number(way, Path::NONE, &p.trace);
+    let kept = r.learnt.recipes.keep(way, Path::NONE, &p.trace);
     let generation = r.learnt.recipes.generation();
     let flow = r.v4.connections.flow_mut(flow);
-    (flow.recipe, flow.generation, flow.next_hop) = (number, generation, NeighbourId::NONE.0);
+    flow.keep(kept, generation);
+    flow.next_hop = NeighbourId::NONE.0;
     Ok(())
 }
 

@@ -310,6 +310,12 @@ impl<T> Queues<T> {
         self.dropped.pop()
     }
 
+    /// Whether they are too many for the caches.
+    #[inline(always)]
+    pub(crate) fn are_many(&self) -> bool {
+        self.leaves.len() > 2048
+    }
+
     /// Asks for what packets on their way to these leaves will touch: of all of them one thing after the
     /// other, so that their misses overlap.
     pub(crate) fn look_ahead(&self, leaves: &[QueueLeafId]) {

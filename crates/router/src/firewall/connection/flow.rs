@@ -21,6 +21,7 @@ use super::ConnectionId;
 use super::index::Index;
 use crate::ip::family::Family;
 use crate::packet::ConnectionState;
+use crate::queue::QueueLeafId;
 use wire::FiveTuple;
 
 /// A flow's number, used again after its end.
@@ -68,6 +69,10 @@ pub mod flow_flag {
     pub const NAT: u8 = SOURCE | DESTINATION;
     /// The next packet may take the FastTrack way.
     pub const FASTTRACK: u8 = 4;
+    /// Its packets go against the first one: [`Direction::Reply`].
+    pub(crate) const REPLY: u8 = 8;
+    /// Where [`ConnectionState`](crate::packet::ConnectionState) begins, in two bits.
+    pub(crate) const STATE: u8 = 4;
     /// Of the original direction: its source is the out-interface's address, and ends with that.
     pub(crate) const MASQUERADE: u8 = 64;
     /// The place is in use.
@@ -88,18 +93,15 @@ pub struct Flow<A = u32> {
     pub dst_port: u16,
     /// IP protocol.
     pub protocol: u8,
-    /// [`Direction`] as a number.
-    pub direction: u8,
     /// [`flow_flag`]s.
     pub flags: u8,
-    /// What `connection-state` will see of the next packet of this direction: a
-    /// [`ConnectionState`] as a number.
-    pub state: u8,
+    /// The lower bits of the queue's number: see [`kept`](Self::kept).
+    queue: u16,
     /// The connection; `NONE` for a flow that is kept for its recipe only.
     pub connection: ConnectionId,
-    /// What to replay for its packets; 0 if nothing yet. Whatever changes what rules see of the
-    /// connection sets it to 0, in both directions.
-    pub recipe: u32,
+    /// What to replay for its packets, with the upper bits of the queue's number: see [`Kept`]; 0 if nothing yet.
+    /// Whatever changes what rules see of the connection sets it to 0, in both directions.
+    recipe: u32,
     /// The program the recipe was recorded under.
     pub generation: u32,
     /// Where its packets go.
@@ -120,6 +122,47 @@ pub struct Flow<A = u32> {
     pub new_dst_port: u16,
 }
 
+const fn state_bits(state: ConnectionState) -> u8 {
+    (state as u8).saturating_sub(1) << flow_flag::STATE
+}
+
+/// What a flow keeps of its way: the number of a recipe, and of the queue if there is just one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// The recipe's number, and in the lowest byte the queue's upper bits.
+    word: u32,
+    queue: u16,
+}
+
+impl Kept {
+    /// Numbers of recipes and of queues are smaller.
+    pub(crate) const END: u32 = (1 << 24) - 1;
+
+    /// A recipe, and the one queue on the way.
+    pub(crate) fn new(recipe: u32, queue: Option<QueueLeafId>) -> Kept {
+        let queue = queue.map_or(Kept::END, |queue| queue.0);
+        Kept { word: recipe << 8 | queue >> 16 & 0xff, queue: queue as u16 }
+    }
+
+    /// Whether nothing is kept.
+    pub(crate) fn is_none(self) -> bool {
+        self.recipe() == 0
+    }
+
+    /// The recipe's number; 0 is none.
+    #[inline(always)]
+    pub(crate) fn recipe(self) -> u32 {
+        self.word >> 8
+    }
+
+    /// The one queue on the way.
+    #[inline(always)]
+    pub(crate) fn queue(self) -> Option<QueueLeafId> {
+        let queue = (self.word & 0xff) << 16 | u32::from(self.queue);
+        (queue != Kept::END).then_some(QueueLeafId(queue))
+    }
+}
+
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Flow<u128>>() == 128);
 
 impl<A: Family> Flow<A> {
@@ -136,9 +179,10 @@ impl<A: Family> Flow<A> {
             src_port: tuple.src_port,
             dst_port: tuple.dst_port,
             protocol: tuple.protocol,
-            direction: direction as u8,
-            flags: flow_flag::LIVE,
-            state: ConnectionState::New as u8,
+            flags: flow_flag::LIVE
+                | flow_flag::REPLY * direction as u8
+                | state_bits(ConnectionState::New),
+            queue: 0,
             connection,
             recipe: 0,
             generation: 0,
@@ -218,21 +262,40 @@ impl<A: Family> Flow<A> {
     /// Its direction.
     #[inline]
     pub const fn direction(&self) -> Direction {
-        if self.direction == 0 { Direction::Original } else { Direction::Reply }
+        if self.flags & flow_flag::REPLY == 0 { Direction::Original } else { Direction::Reply }
     }
 
-    /// What `connection-state` will see of the next packet.
+    /// What to replay for its packets.
+    #[inline(always)]
+    pub(crate) const fn kept(&self) -> Kept {
+        Kept { word: self.recipe, queue: self.queue }
+    }
+
+    /// Keeps what to replay for its packets, under a generation of recipes.
+    pub(crate) fn keep(&mut self, kept: Kept, generation: u32) {
+        (self.recipe, self.queue, self.generation) = (kept.word, kept.queue, generation);
+    }
+
+    /// Forgets what to replay.
+    #[inline(always)]
+    pub(crate) fn forget(&mut self) {
+        self.recipe = 0;
+    }
+
+    /// What `connection-state` will see of the next packet of this direction.
     #[inline]
     pub const fn state(&self) -> ConnectionState {
-        const NEW: u8 = ConnectionState::New as u8;
-        const ESTABLISHED: u8 = ConnectionState::Established as u8;
-        const RELATED: u8 = ConnectionState::Related as u8;
-        match self.state {
-            NEW => ConnectionState::New,
-            ESTABLISHED => ConnectionState::Established,
-            RELATED => ConnectionState::Related,
+        match self.flags >> flow_flag::STATE & 3 {
+            0 => ConnectionState::Established,
+            1 => ConnectionState::Related,
+            2 => ConnectionState::New,
             _ => ConnectionState::Untracked,
         }
+    }
+
+    /// Sets it: any but [`ConnectionState::Invalid`], of which there are no flows.
+    pub(crate) const fn set_state(&mut self, state: ConnectionState) {
+        self.flags = self.flags & !(3 << flow_flag::STATE) | state_bits(state);
     }
 
     /// Counts a packet of `len` IP bytes: what both paths do for each packet they accept as the

@@ -377,14 +377,14 @@ impl<A: Family> Connections<A> {
         let connection = &mut self.slab[id.index()];
         connection.flags.set(Flags::SEEN_REPLY);
         let original = connection.flow(Direction::Original);
-        self.table.flow_mut(original).state = ConnectionState::Established as u8;
+        self.table.flow_mut(original).set_state(ConnectionState::Established);
         self.drop_recipes(id);
     }
 
     /// What rules see of the connection has changed: what was recorded holds no more.
     pub(super) fn drop_recipes(&mut self, id: ConnectionId) {
         for flow in self.slab[id.index()].flows {
-            self.table.flow_mut(flow).recipe = 0;
+            self.table.flow_mut(flow).forget();
         }
     }
 
@@ -492,12 +492,12 @@ impl<A: Family> Connections<A> {
             original.flags |= flow_flag::MASQUERADE;
         }
         if new.flags.has(Flags::EXPECTED) {
-            original.state = ConnectionState::Related as u8;
+            original.set_state(ConnectionState::Related);
         }
         original.count(new.len, now_ms);
         let mut back = Flow::new(reply, new.original.reversed(), Direction::Reply, id);
         back.flags |= nat(dstnat, srcnat);
-        back.state = ConnectionState::Established as u8;
+        back.set_state(ConnectionState::Established);
         back.last_ms = now_ms;
 
         let flow = self.table.insert(original);

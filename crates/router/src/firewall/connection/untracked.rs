@@ -28,7 +28,7 @@ impl<A: Family> Connections<A> {
             return None;
         }
         let mut flow = Flow::new(tuple, tuple, Direction::Original, ConnectionId::NONE);
-        flow.state = ConnectionState::Untracked as u8;
+        flow.set_state(ConnectionState::Untracked);
         flow.last_ms = now.as_millis_u32();
         let id = self.table.insert(flow).ok()?;
         self.untracked += 1;

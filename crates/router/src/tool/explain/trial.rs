@@ -14,6 +14,7 @@
 
 use super::question6;
 use crate::firewall::connection::Connections;
+use crate::firewall::connection::flow::Kept;
 use crate::flow::{MOST_TUNNELS, Resume};
 use crate::parts::Stacked;
 use crate::router::Router;
@@ -126,12 +127,12 @@ fn inside(frame: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The recipe of a tuple's flow, if it holds.
-fn recipe<F: Stacked>(r: &Router, tuple: Option<FiveTuple<F>>) -> Option<u32> {
+fn recipe<F: Stacked>(r: &Router, tuple: Option<FiveTuple<F>>) -> Option<Kept> {
     let tuple = tuple?;
     let flow = F::connections(r).flows().find(F::hash_of(&tuple), &tuple)?;
     let flow = F::connections(r).flow(flow);
-    let holds = flow.generation == r.learnt.recipes.generation() && flow.recipe != 0;
-    holds.then_some(flow.recipe)
+    let holds = flow.generation == r.learnt.recipes.generation() && !flow.kept().is_none();
+    holds.then_some(flow.kept())
 }
 
 /// Puts a trial's table in front of the real one; the flow of `own` has the one recipe there is then.
@@ -140,7 +141,7 @@ fn lend<F: Stacked>(
     trial: &mut Router,
     about: About<F>,
     outer: Vec<FiveTuple<F>>,
-    recipe: Option<u32>,
+    recipe: Option<Kept>,
     now: Moment,
 ) {
     let table = std::mem::replace(F::connections_mut(real), Connections::new(0));
@@ -151,7 +152,8 @@ fn lend<F: Stacked>(
         && let Some(own) = about.own
         && let Some(flow) = connections.flows().find(F::hash_of(&own), &own)
     {
-        connections.flow_mut(flow).recipe = recipe;
+        let flow = connections.flow_mut(flow);
+        flow.keep(recipe, flow.generation);
     }
 }
 
@@ -207,14 +209,14 @@ impl Router {
         let Concerned { four, six } = concerned;
         let of_six = recipe(self, six.own);
         let of_four = recipe(self, four.own).filter(|_| of_six.is_none());
-        let (recipes, number) = self.learnt.recipes.only(of_four.or(of_six));
+        let (recipes, kept) = self.learnt.recipes.only(of_four.or(of_six));
         trial.learnt.recipes = recipes;
 
         let outer = self.outer_tuples();
         let leaves = self.v4.routes.leaves().to_vec();
         std::mem::swap(&mut self.v4.routes, &mut trial.v4.routes);
-        lend(self, &mut trial, four, outer, of_four.map(|_| number), now);
-        lend(self, &mut trial, six, Vec::new(), of_six.map(|_| number), now);
+        lend(self, &mut trial, four, outer, of_four.map(|_| kept), now);
+        lend(self, &mut trial, six, Vec::new(), of_six.map(|_| kept), now);
 
         let result = run(&mut trial);
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::discard::Discard;
+use crate::firewall::connection::flow::Kept;
 use crate::packet::ConnectionState::{Established, Invalid, New as NewState, Related};
 use wire::craft::{self, Body, Frame};
 use wire::icmp::IcmpHeader;
@@ -31,11 +32,12 @@ fn recipes_go_when_the_state_changes() {
     let mut bench = Bench::new(8);
     let flow = bench.pass_udp(THERE).1.unwrap();
     assert!(bench.connections.is_settled(flow), "one way traffic stays new");
-    bench.connections.flow_mut(flow).recipe = 7;
+    let kept = Kept::new(7, None);
+    bench.connections.flow_mut(flow).keep(kept, 1);
     bench.pass_udp(THERE);
-    assert_eq!(bench.connections.flow(flow).recipe, 7);
+    assert_eq!(bench.connections.flow(flow).kept(), kept);
     let reply = bench.pass_udp(THERE.reversed()).1.unwrap();
-    assert_eq!(bench.connections.flow(flow).recipe, 0, "new has become established");
+    assert!(bench.connections.flow(flow).kept().is_none(), "new has become established");
     assert!(!bench.connections.is_settled(reply), "the next packet makes it assured");
     bench.pass_udp(THERE);
     assert!(bench.connections.is_settled(flow) && bench.connections.is_settled(reply));
