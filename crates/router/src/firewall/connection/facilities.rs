@@ -88,6 +88,10 @@ fn connections_page<F: Stacked>(
         if let Some(mark) = marks.name(entry.mark) {
             values.insert("connection-mark", Value::Text(mark.to_string()));
         }
+        if let Some([original, reply]) = F::connections(status.router).look(entry.id, status.now) {
+            values.insert("orig-rate", Value::Rate(original));
+            values.insert("repl-rate", Value::Rate(reply));
+        }
         dynamic(ItemId(BY_PLACE + entry.id.0), values)
     });
     items.collect()

@@ -81,8 +81,8 @@ pub(crate) const CONNECTION_PROPERTIES: [Property; 32] = [
     number("repl-fasttrack-bytes", "Of these, bytes by FastTrack."),
     text("connection-mark", "What mangle has marked it with."),
     text("connection-type", "The helper that reads it, or read who has announced it."),
-    Property::missing("orig-rate", "read orig-bytes twice"),
-    Property::missing("repl-rate", "read repl-bytes twice"),
+    rate("orig-rate", "Bits a second as the first packet, since it was printed before."),
+    rate("repl-rate", "Bits a second against the first packet."),
     field("gre-key", 65535, "The call of PPTP that it is a direction of."),
     Property::missing("p2p", "layer 7 is not looked at"),
 ];
@@ -93,6 +93,10 @@ const fn text(name: &'static str, help: &'static str) -> Property {
 
 const fn number(name: &'static str, help: &'static str) -> Property {
     Property::new(name, Type::Number(0, i64::MAX), help).read_only()
+}
+
+const fn rate(name: &'static str, help: &'static str) -> Property {
+    Property::new(name, Type::Rate, help).read_only()
 }
 
 const fn field(name: &'static str, max: i64, help: &'static str) -> Property {

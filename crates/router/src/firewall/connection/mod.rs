@@ -22,7 +22,7 @@
 //! anyway.
 //!
 //! Never drops a packet; never reads a clock; allocates nothing per packet.
-//! Missing: **orig-rate** and **repl-rate**; ICMP queries are told apart by identifier only, not by type.
+//! Missing: ICMP queries are told apart by identifier only, not by type.
 //!
 //! [`Connections::track`]: crate::firewall::connection::Connections::track
 //! [`Connections::translate`]: crate::firewall::connection::Connections::translate
@@ -59,6 +59,8 @@ mod arrival;
 mod fasttrack;
 // Connections as the user sees them.
 pub mod list;
+// How fast they were, from one look at them to the next.
+mod look;
 
 // All connections: from packet to state, and what is entered.
 mod tracking;

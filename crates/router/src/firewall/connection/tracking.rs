@@ -4,6 +4,7 @@ use super::arrival::Packet;
 use super::expected::Expected;
 use super::flow::{Direction, Flow, FlowId, FlowTable, flow_flag};
 use super::ftp::Shift;
+use super::look::Looks;
 use super::record::{Connection, ConnectionId, Flags};
 use super::service::Service;
 use super::settings::{Class, Settings, Timeouts};
@@ -119,6 +120,8 @@ pub struct Connections<A = u32> {
     pub(super) expected: Vec<Expected>,
     /// Of connections whose text was rewritten: how their sequence numbers differ, by direction.
     pub(super) shifts: HashMap<ConnectionId, [Shift; 2]>,
+    /// What `print` has found of rates.
+    pub(super) looks: Looks,
     /// The real table, when this one is a trial's.
     pub(super) behind: Option<Box<Behind<A>>>,
 }
@@ -154,6 +157,7 @@ impl<A: Family> Connections<A> {
             new_source: None,
             expected: Vec::new(),
             shifts: HashMap::new(),
+            looks: Looks::default(),
             behind: None,
         }
     }

@@ -277,3 +277,25 @@ fn settings_and_print() {
         assert!(menu::CONNECTION.property(name).is_some(), "{name}");
     }
 }
+
+#[test]
+fn a_rate_is_what_passed_between_two_looks() {
+    let mut bench = Bench::new(8);
+    let flow = bench.pass_udp(THERE).1.unwrap();
+    let id = bench.connections.flow(flow).connection;
+    let mut check = |after_ms, bytes: u16, want, case: &str| {
+        bench.connections.flow_mut(flow).count(bytes, bench.now.as_millis_u32());
+        bench.now = bench.now + Duration::from_millis(after_ms);
+        assert_eq!(bench.connections.look(id, bench.now), want, "{case}");
+    };
+    check(0, 1000, Some([0, 0]), "the first look");
+    check(500, 1000, Some([0, 0]), "too soon");
+    check(1500, 1000, Some([8_000, 0]), "2,000 bytes in two seconds");
+    check(10, 9000, Some([8_000, 0]), "too soon: as before");
+    bench.connections.remove(id);
+    assert_eq!(bench.connections.look(id, bench.now), None);
+    let flow = bench.pass_udp(THERE).1.unwrap();
+    assert_eq!(bench.connections.flow(flow).connection, id, "the number is used again");
+    bench.now = bench.now + Duration::from_secs(2);
+    assert_eq!(bench.connections.look(id, bench.now), Some([0, 0]), "another connection");
+}
