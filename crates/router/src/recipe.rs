@@ -114,6 +114,9 @@ impl Edits {
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(crate) way: Way,
+    /// The way asks for more than most: it ends here, is FastTracked, writes into headers, or has looked
+    /// at a MAC address. To know that no packet of it does takes one look instead of four.
+    pub(crate) is_special: bool,
     pub(crate) count: Count,
     counters: Box<[CounterId]>,
     /// The next recipe with the same hash; 0 if there is none.
@@ -290,7 +293,10 @@ impl Recipes {
             number = recipe.same_hash;
         }
         let counters = trace.counters.as_slice().into();
-        self.list.push(Recipe { way, count: Count::default(), counters, same_hash: first });
+        let is_special =
+            way.inward || way.fasttrack || way.edits.any || way.guard.looks_at_source();
+        let count = Count::default();
+        self.list.push(Recipe { way, is_special, count, counters, same_hash: first });
         let number = self.list.len() as u32;
         self.numbers.insert(hash, number);
         number

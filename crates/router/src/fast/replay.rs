@@ -246,21 +246,24 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         return Err(frame);
     }
     let bytes = r.io.slab.bytes_mut(&mut frame);
-    let Some(&macs) = bytes.first_chunk::<12>() else { return Err(frame) };
+    let Some(&[_, _, _, _, _, _, ref source @ ..]) = bytes.first_chunk::<12>() else {
+        return Err(frame);
+    };
+    let src_mac = MacAddr(*source);
     let Some(ip) = bytes.get_mut(l3..) else { return Err(frame) };
     let Some(head) = ip.first_chunk::<40>() else { return Err(frame) };
     let ip_len = u16::from_be_bytes([head[2], head[3]]);
     let (ttl, tos) = (head[8], head[1]);
-    let src_mac = MacAddr([macs[6], macs[7], macs[8], macs[9], macs[10], macs[11]]);
     let is_tcp = plain.tuple.protocol == protocol::TCP;
     let flags = if is_tcp { head[33] } else { 0 };
     let way = &recipe.way;
-    if way.inward
-        || way.ingress != came.ingress
-        || !way.guard.admits(ip_len, ttl, tos, flags.into(), src_mac)
+    let is_special = recipe.is_special;
+    let lacks_fasttrack = || way.fasttrack && flow_flags & flow_flag::FASTTRACK == 0;
+    if way.ingress != came.ingress
+        || !way.guard.admits_header(ip_len, ttl, tos, flags.into())
         || ip_len > rewrite.mtu
         || flags & FIN_SYN_RST != 0
-        || (way.fasttrack && flow_flags & flow_flag::FASTTRACK == 0)
+        || is_special && (way.inward || lacks_fasttrack() || !way.guard.admits_source(src_mac))
     {
         return Err(frame);
     }
@@ -282,7 +285,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         translate(head, !is_tcp, flow);
     }
     decrement_ttl(head);
-    if way.edits.any {
+    if is_special && way.edits.any {
         way.edits.write(ip);
     }
     if PROFILED {

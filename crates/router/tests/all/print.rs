@@ -368,7 +368,8 @@ F - fasttrack, s - srcnat, d - dstnat
        reply-src-address=10.0.2.1:2000 reply-dst-address=10.0.1.1:1000
        timeout=8s orig-packets=1 orig-bytes=28 orig-fasttrack-packets=0
        orig-fasttrack-bytes=0 repl-packets=11 repl-bytes=308
-       repl-fasttrack-packets=10 repl-fasttrack-bytes=280"#,
+       repl-fasttrack-packets=10 repl-fasttrack-bytes=280 orig-rate=0bps
+       repl-rate=0bps"#,
     );
 }
 
