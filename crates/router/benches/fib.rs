@@ -47,7 +47,7 @@ fn real_text() -> Option<Vec<u8>> {
 
 fn with_next_hops(prefixes: &[Ipv4Prefix], n: u64) -> Vec<(Ipv4Prefix, NextHopId)> {
     let mut state = 0x5eed_0001;
-    let id = |state: &mut u64| NextHopId(1 + (xorshift(state) >> 20) as u16 % n as u16);
+    let id = |state: &mut u64| NextHopId(1 + (xorshift(state) >> 20) as u32 % n as u32);
     prefixes.iter().map(|&prefix| (prefix, id(&mut state))).collect()
 }
 
@@ -122,11 +122,11 @@ fn beside(c: &mut Criterion, ours: f64, routes: &[(Ipv4Prefix, NextHopId)]) {
     let mut state = 0x5eed_0001;
     for next_hops in [1, 16, 1000] {
         let hop =
-            |state: &mut u64| NextHopId(1 + (xorshift(state) >> 20) as u16 % next_hops as u16);
+            |state: &mut u64| NextHopId(1 + (xorshift(state) >> 20) as u32 % next_hops as u32);
         let fib: Fib<u128> = prefixes.iter().map(|&prefix| (prefix, hop(&mut state))).collect();
         print_size(&format!("{source} IPv6"), next_hops, &fib);
     }
-    let hop = |state: &mut u64| NextHopId(1 + (xorshift(state) >> 20) as u16 % 16);
+    let hop = |state: &mut u64| NextHopId(1 + (xorshift(state) >> 20) as u32 % 16);
     let routes6: Vec<_> = prefixes.iter().map(|&prefix| (prefix, hop(&mut state))).collect();
     let mut draw = |_| {
         let (prefix, _) = routes6[(xorshift(&mut state) >> 11) as usize % routes6.len()];
@@ -179,7 +179,7 @@ fn fib(c: &mut Criterion) {
 
     // What a concentrator of dial-in users sees: whole pools of host routes.
     let pools: Vec<_> = (0..8u32 << 14)
-        .map(|i| (Ipv4Prefix::host(0x6440_0000 + i), NextHopId((i * 7919 % 60_000) as u16 + 1)))
+        .map(|i| (Ipv4Prefix::host(0x6440_0000 + i), NextHopId(i * 7919 % 60_000 + 1)))
         .collect();
     let hosts: Fib = pools.iter().copied().collect();
     lookups(c, "131,072 hosts, in random routes", &hosts, &inside(&pools, FRESH));
@@ -191,7 +191,7 @@ fn fib(c: &mut Criterion) {
     group.bench_function("next hop of a random route", |b| {
         b.iter(|| {
             let at = (xorshift(&mut state) >> 11) as usize % routes.len();
-            changing.insert(routes[at].0, NextHopId((state >> 40) as u16 % 16 + 1))
+            changing.insert(routes[at].0, NextHopId((state >> 40) as u32 % 16 + 1))
         });
     });
     group.bench_function("a random route away and back", |b| {
@@ -212,14 +212,14 @@ fn fib(c: &mut Criterion) {
     group.bench_function("default route", |b| {
         b.iter(|| {
             state += 1;
-            changing.insert(Ipv4Prefix::ALL, NextHopId(state as u16 % 16 + 1))
+            changing.insert(Ipv4Prefix::ALL, NextHopId(state as u32 % 16 + 1))
         });
     });
     group.bench_function("a /8", |b| {
         let prefix = Ipv4Prefix::new(45 << 24, 8); // the second most crowded one
         b.iter(|| {
             state += 1;
-            changing.insert(prefix, NextHopId(state as u16 % 16 + 1))
+            changing.insert(prefix, NextHopId(state as u32 % 16 + 1))
         });
     });
     group.finish();

@@ -10,7 +10,7 @@ fn hosts(c: &mut Criterion) {
     for n in [1_000u64, 100_000] {
         let mut table = Hosts::new(1, MAX_HOSTS);
         for host in 0..n {
-            table.learn(mac(host), InterfaceId(1 + (host % 4) as u16), 0);
+            table.learn(mac(host), InterfaceId(1 + (host % 4) as u32), 0);
         }
         // Fresh pairs of hosts, no order a cache could learn.
         let pairs: Vec<(u64, u64)> = (0..4096).map(|i| (rand(i) % n, rand(i + 4096) % n)).collect();
@@ -18,7 +18,7 @@ fn hosts(c: &mut Criterion) {
         group.bench_function(format!("look-up and learn/{n}"), |bench| {
             bench.iter(|| {
                 for &(src, dst) in &pairs {
-                    let port = InterfaceId(1 + (src % 4) as u16);
+                    let port = InterfaceId(1 + (src % 4) as u32);
                     black_box(table.learn(mac(src), port, black_box(0)));
                     black_box(table.lookup(mac(dst)));
                 }
@@ -32,7 +32,7 @@ fn hosts(c: &mut Criterion) {
                         table.prefetch(mac(dst));
                     }
                     for &(src, dst) in batch {
-                        let port = InterfaceId(1 + (src % 4) as u16);
+                        let port = InterfaceId(1 + (src % 4) as u32);
                         black_box(table.learn(mac(src), port, black_box(0)));
                         black_box(table.lookup(mac(dst)));
                     }

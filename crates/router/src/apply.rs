@@ -251,7 +251,7 @@ impl Router {
             self.adopt_machines(change);
             self.adopt_bonds(change);
             self.note_links(&change.program, now);
-            for orphan in self.v6.neighbours.retain(|own, _| change.program.runs(own.interface)) {
+            for orphan in self.v6.neighbours.retain(|own, _| change.program.runs(own.interface())) {
                 self.discard_frame(orphan.frame, Discard::NeighbourUnreachable);
             }
             let timeout = |own: &Interface| Some((own.id, own.rest.as_ref()?.arp_timeout?));

@@ -342,8 +342,8 @@ impl Router {
         let is_fresh = refreshed(neighbours, id, links, &self.program, &mut self.learnt);
         // Another router may have said that the link takes less.
         let rewrite = &mut neighbours.rewrites_mut()[id.index()];
-        let own = self.program.interface(rewrite.interface).mtu;
-        rewrite.mtu = self.program.v6.mtu(rewrite.interface, own);
+        let own = self.program.interface(rewrite.interface()).mtu;
+        rewrite.mtu = self.program.v6.mtu(rewrite.interface(), own);
         is_fresh
     }
 

@@ -18,7 +18,7 @@ use crate::interface::rewrite::Rewrite;
 use crate::ip::address::OwnSources;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::NeighbourId;
-use crate::ip::route::LeafKind;
+use crate::ip::route::Leaf;
 use crate::router::Router;
 use crate::story::Event;
 use port::{Batch, Frame};
@@ -172,8 +172,8 @@ fn forward<const HEADER: usize>(
     } else {
         together.add(len as u64);
     }
-    passed.left(r, rewrite.egress, frame.len() - rewrite.len(), fast);
-    r.transmit(rewrite.port, frame, fast);
+    passed.left(r, (rewrite.egress, rewrite.interface()), frame.len() - rewrite.len(), fast);
+    r.transmit(rewrite.port(), frame, fast);
     Ok(())
 }
 
@@ -190,10 +190,10 @@ pub(super) fn tell_why(r: &mut Router, (dst, leaf): (u32, NextHopId), frame: &Fr
             Left::Options
         }
         _ if dst == 0 => Left::Unusual,
-        NeighbourId::NONE => match r.v4.routes.leaf(leaf).kind {
-            LeafKind::Ecmp => Left::Ecmp,
-            LeafKind::Gateway | LeafKind::Connected => Left::Neighbour,
-            LeafKind::None | LeafKind::Special => Left::Unusual,
+        NeighbourId::NONE => match r.v4.routes.leaf(leaf) {
+            Leaf::Ecmp => Left::Ecmp,
+            Leaf::Neighbour(_) | Leaf::Connected(_) => Left::Neighbour,
+            Leaf::None | Leaf::Special => Left::Unusual,
         },
         id if len > r.v4.neighbours.rewrite(id).mtu => Left::TooLong,
         _ => Left::Neighbour,
@@ -285,15 +285,12 @@ pub(super) fn plain_destination(
 /// The neighbour behind a leaf; none if there is not just one.
 #[inline]
 fn neighbour_behind(r: &Router, id: NextHopId, dst: u32) -> Last {
-    let leaf = r.v4.routes.leaf(id);
-    let (neighbour, dst) = match leaf.kind {
-        LeafKind::Gateway => (leaf.neighbour, 0),
-        // An interface that leads to one neighbour only.
-        LeafKind::Connected if leaf.neighbour != NeighbourId::NONE => (leaf.neighbour, 0),
-        LeafKind::Connected => {
-            (r.v4.neighbours.find(leaf.interface, dst).unwrap_or(NeighbourId::NONE), dst)
+    let (neighbour, dst) = match r.v4.routes.leaf(id) {
+        Leaf::Neighbour(neighbour) => (neighbour, 0),
+        Leaf::Connected(interface) => {
+            (r.v4.neighbours.find(interface, dst).unwrap_or(NeighbourId::NONE), dst)
         }
-        LeafKind::None | LeafKind::Ecmp | LeafKind::Special => (NeighbourId::NONE, 0),
+        Leaf::None | Leaf::Ecmp | Leaf::Special => (NeighbourId::NONE, 0),
     };
     Last { leaf: id, dst, neighbour, ..Last::default() }
 }

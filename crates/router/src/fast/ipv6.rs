@@ -463,7 +463,7 @@ impl Forwarding6 {
         let l3 = usize::from(came.l3);
         let ip = &mut r.io.slab.bytes_mut(&mut frame)[l3..];
         let ip_len = HEADER_LEN as u16 + u16::from_be_bytes([ip[4], ip[5]]);
-        let is_redirected = last.rewrite.interface == by;
+        let is_redirected = last.rewrite.interface() == by;
         if is_redirected || ip_len > last.rewrite.mtu || ip_len < HEADER_LEN as u16 {
             return Err(frame);
         }
@@ -477,8 +477,9 @@ impl Forwarding6 {
         let len = frame.len();
         put_header(&r.io.slab, &mut frame, l3, &last.rewrite);
         passed.came(r, came.ingress, len, fast);
-        passed.left(r, last.rewrite.egress, len - l3, fast);
-        r.transmit(last.rewrite.port, frame, fast);
+        let out = (last.rewrite.egress, last.rewrite.interface());
+        passed.left(r, out, len - l3, fast);
+        r.transmit(last.rewrite.port(), frame, fast);
         Ok(())
     }
 }
@@ -580,7 +581,7 @@ fn replay(
         let queue_len = u32::from(ip_len) + 14;
         let decision = r.queues.offer(leaf, now, queue_len);
         if decision != Decision::Pass {
-            let hop = Hop { interface: rewrite.interface, address: rewrite.address };
+            let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
             let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
             let tuple = r.v6.connections.flow(id).translate_destination(plain.tuple);
             let class = flow::traffic_class(&r.io.slab.bytes(&frame)[usize::from(l3)..]);
@@ -605,10 +606,10 @@ fn replay(
         }
     }
     put_header(&r.io.slab, &mut frame, l3, rewrite);
-    let (port, egress) = (rewrite.port, rewrite.egress);
+    let (port, out) = (rewrite.port(), (rewrite.egress, rewrite.interface()));
     rewrite.used_ms = now_ms;
     came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
-    passed.left(r, egress, len - l3, fast);
+    passed.left(r, out, len - l3, fast);
     r.transmit_marked(port, frame, fast, mark);
     Ok(())
 }
@@ -666,7 +667,7 @@ fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let way = &recipe.way;
     if !way.fasttrack && differences.any(|difference| difference.queues) {
         let tuple = flow.translate_destination(flow.tuple());
-        let out = r.v6.neighbours.rewrite(NeighbourId(flow.next_hop)).interface;
+        let out = r.v6.neighbours.rewrite(NeighbourId(flow.next_hop)).interface();
         let (mark, clock) = (way.marks.packet, (&mut r.rules.clock, r.io.now));
         let queues = r.program.queue_path(&tuple, way.in_interface, out, mark, clock);
         if queues != r.learnt.recipes.queues(flow.kept()) {

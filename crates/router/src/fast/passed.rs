@@ -8,6 +8,7 @@
 //! So VLANs and bridges are counted for next to nothing where frames come in runs.
 
 use crate::counter::Count;
+use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::EgressId;
 use crate::router::Router;
@@ -20,6 +21,8 @@ pub(super) struct Passed {
     came: Count,
     came_fast: Count,
     egress: EgressId,
+    /// IP's interface of that way.
+    top: InterfaceId,
     /// Length from the IP header on.
     left: Count,
     left_fast: Count,
@@ -52,15 +55,21 @@ impl Passed {
         }
     }
 
-    /// Counts a frame of `len` bytes from its IP header on.
+    /// Counts a frame of `len` bytes from its IP header on, which leaves this way from IP's interface on.
     #[inline(always)]
-    pub(super) fn left(&mut self, r: &mut Router, egress: EgressId, len: usize, fast: bool) {
+    pub(super) fn left(
+        &mut self,
+        r: &mut Router,
+        (egress, top): (EgressId, InterfaceId),
+        len: usize,
+        fast: bool,
+    ) {
         if !egress.has_layers() {
             return;
         }
-        if egress != self.egress {
+        if (egress, top) != (self.egress, self.top) {
             self.settle_out(r);
-            self.egress = egress;
+            (self.egress, self.top) = (egress, top);
         }
         self.left.add(len as u64);
         if fast {
@@ -98,7 +107,7 @@ impl Passed {
         if left.packets == 0 {
             return;
         }
-        for &(interface, header) in r.learnt.egresses.layers(self.egress) {
+        for (interface, header) in r.learnt.egresses.layers(self.egress, self.top) {
             let counts = &mut r.stats.interface_counts[interface.index()];
             counts.tx.merge(longer(left, header.into()));
             if r.program.interface(interface).fast_tx {

@@ -306,7 +306,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
             r.tools.profiler.enter(Facility::Networking);
         }
         if decision != Decision::Pass {
-            let hop = Hop { interface: rewrite.interface, address: rewrite.address };
+            let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
             let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
             let (queues, in_interface) = (queues.skip(place), way.in_interface);
             let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
@@ -336,10 +336,11 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     if !overwrite_header(bytes, l3, rewrite) {
         put_header(&r.io.slab, &mut frame, l3, rewrite);
     }
-    let (port, egress, left) = (rewrite.port, rewrite.egress, frame.len() - rewrite.len());
+    let (port, out) = (rewrite.port(), (rewrite.egress, rewrite.interface()));
+    let left = frame.len() - rewrite.len();
     rewrite.used_ms = now_ms;
     came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
-    passed.left(r, egress, left, fast);
+    passed.left(r, out, left, fast);
     r.transmit_marked(port, frame, fast, mark);
     Ok(())
 }

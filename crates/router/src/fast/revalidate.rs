@@ -41,7 +41,7 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
     let (none, untracked) = (InterfaceId::NONE, ConnectionState::Untracked as u8);
     let raw = Facts::of_flow(&flow.tuple(), way.in_interface, none, untracked);
     let arrived = Facts::of_flow(&flow.tuple(), way.in_interface, none, flow.state() as u8);
-    let routed = Facts::of_flow(&tuple, way.in_interface, hop.interface, flow.state() as u8);
+    let routed = Facts::of_flow(&tuple, way.in_interface, hop.interface(), flow.state() as u8);
     let admits = |&(stage, gate): &(Stage, Gate)| match stage {
         Stage::Untracked => gate.admits(&raw),
         Stage::Arrived => gate.admits(&arrived),
@@ -57,7 +57,7 @@ pub(super) fn revalidate(r: &mut Router, id: FlowId) -> bool {
     }
     let clock = (&mut r.rules.clock, r.io.now);
     let path = || {
-        let (out, mark) = (hop.interface, way.marks.packet);
+        let (out, mark) = (hop.interface(), way.marks.packet);
         r.program.queue_path(&tuple, way.in_interface, out, mark, clock)
     };
     if queues && !way.fasttrack && path() != r.learnt.recipes.queues(flow.kept()) {

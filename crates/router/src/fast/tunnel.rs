@@ -403,7 +403,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         if decision == Decision::Pass {
             continue;
         }
-        let hop = Hop { interface: rewrite.interface, address: rewrite.address };
+        let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
         let tuple = r.v4.connections.flow(id).translate_destination(tuple);
         let cost = Cost { len, label: Label::v4(tuple, tos), mark };
         frame.pull(more);
@@ -424,11 +424,12 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         return Ok(());
     }
     put_header(&r.io.slab, &mut frame, l3, rewrite);
-    let (port, egress, left) = (rewrite.port, rewrite.egress, frame.len() - rewrite.len());
+    let (port, egress, top) = (rewrite.port(), rewrite.egress, rewrite.interface());
+    let left = frame.len() - rewrite.len();
     rewrite.used_ms = now_ms;
     if egress.has_layers() {
         let mut passed = Passed::default();
-        passed.left(r, egress, left, fast);
+        passed.left(r, (egress, top), left, fast);
         passed.settle(r);
     }
     r.transmit_marked(port, frame, fast, mark);

@@ -57,8 +57,8 @@ impl Facts {
         Facts {
             narrow: [
                 u16::from(tuple.protocol),
-                view.in_interface.0,
-                view.out_interface.0,
+                view.in_interface.short(),
+                view.out_interface.short(),
                 tuple.src_port,
                 tuple.dst_port,
                 u16::from(has_ports),
@@ -84,7 +84,7 @@ impl Facts {
         let protocol = u16::from(tuple.protocol);
         let (src, dst) = (tuple.src_port, tuple.dst_port);
         Facts {
-            narrow: [protocol, in_interface.0, out_interface.0, src, dst, 1, 0, 0],
+            narrow: [protocol, in_interface.short(), out_interface.short(), src, dst, 1, 0, 0],
             wide: [tuple.src, tuple.dst],
             state: 1 << state,
         }
@@ -184,8 +184,8 @@ impl Gate {
             What::Protocol(number) => {
                 self.narrow(PROTOCOL, (*number).into(), (*number).into(), not)
             }
-            What::InInterface(set) if set.len() == 1 => self.narrow(IN, set[0].0, set[0].0, not),
-            What::OutInterface(set) if set.len() == 1 => self.narrow(OUT, set[0].0, set[0].0, not),
+            What::InInterface(set) if set.len() == 1 => self.interface(IN, set[0], not),
+            What::OutInterface(set) if set.len() == 1 => self.interface(OUT, set[0], not),
             What::Fragment => self.narrow(FRAGMENT, 1, 1, not),
             What::SrcAddress(range) => self.wide(SRC, range.first(), range.last(), not),
             What::DstAddress(range) => self.wide(DST, range.first(), range.last(), not),
@@ -203,6 +203,12 @@ impl Gate {
             }
             _ => false,
         }
+    }
+
+    /// Sessions beyond the first sixty thousand are not told apart here.
+    fn interface(&mut self, lane: usize, interface: InterfaceId, not: bool) -> bool {
+        let number = interface.short();
+        interface.is_short() && self.narrow(lane, number, number, not)
     }
 
     fn narrow(&mut self, lane: usize, first: u16, last: u16, not: bool) -> bool {

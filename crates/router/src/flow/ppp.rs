@@ -376,12 +376,12 @@ fn logged_out(r: &mut Router, now: Moment, place: usize) {
 /// Packets and bytes of a session: received, and sent.
 fn traffic(r: &Router, place: usize) -> [(u64, u64); 2] {
     let Some(call) = r.link.calls.get(place) else { return Default::default() };
-    let mine = |id| {
-        let interface = r.program.interfaces.get(usize::from(id))?;
+    let mine = |id: InterfaceId| {
+        let interface = r.program.interfaces.get(id.index())?;
         (*interface.name == *call.name).then_some(id)
     };
-    let id = r.program.books.interfaces.find(call.item(place)).and_then(|id| mine(id.0));
-    let counts = id.and_then(|id| r.stats.interface_counts.get(usize::from(id)));
+    let id = r.program.books.interfaces.find(call.item(place)).and_then(mine);
+    let counts = id.and_then(|id| r.stats.interface_counts.get(id.index()));
     counts.map_or(Default::default(), |counts| {
         [counts.rx, counts.tx].map(|count| (count.packets, count.bytes))
     })

@@ -331,7 +331,7 @@ pub(super) fn stays(r: &Router, call: &Call) -> bool {
 pub(super) fn hung_up(r: &mut Router, now: Moment, call: &Call) {
     let Carrier::Pppoe { on, id, peer } = call.carrier else { return };
     if !call.is_client() {
-        r.link.pppoe.ids.remove(&id);
+        r.link.pppoe.free_id(on, id);
     }
     let bye = Discovery::write(Code::Padt, id, &[]);
     send(r, now, on, peer, ETHERTYPE_DISCOVERY, &bye);
@@ -489,7 +489,8 @@ fn take_up(
     let room = r.link.calls.of_server(on, &server.service) < server.ppp.max_sessions
         && r.link.calls.half_open() < MOST_HALF_OPEN
         && r.link.calls.len() < MOST;
-    let Some(id) = room.then(|| r.link.pppoe.fresh_id()) else {
+    let id = if room { r.link.pppoe.fresh_id(on) } else { None };
+    let Some(id) = id else {
         tags.push((tag::AC_SYSTEM_ERROR, b"too many sessions"));
         let pads = Discovery::write(Code::Pads, 0, &tags);
         send(r, now, on, src, ETHERTYPE_DISCOVERY, &pads);

@@ -26,6 +26,7 @@ use crate::program::{BridgeAt, Interface, Kind, PortInfo, WayOut};
 use crate::queue::interface::is_hardware;
 use config::{Item, ItemId, Read, Tree, Value};
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 use wire::MacAddr;
 
@@ -36,17 +37,33 @@ pub struct InterfaceIds {
     items: Arc<HashMap<ItemId, InterfaceId>>,
     /// Those of servers' sessions, by place.
     sessions: Arc<Vec<InterfaceId>>,
-    count: u16,
+    /// The highest number there is.
+    count: u32,
+    /// Numbers below that are left to what is configured.
+    kept: Range<u32>,
 }
 
 impl InterfaceIds {
+    /// Numbers below this have 16 bits, and it as well.
+    pub(super) const SHORT: u32 = 0xffff;
+    /// So many of them are left to what is configured, however many sessions there are.
+    const KEPT: u32 = 1024;
+
     /// The number of an item; a fresh one when it is asked for the first time.
     pub fn of(&mut self, item: ItemId) -> InterfaceId {
         if let Some(id) = self.find(item) {
             return id;
         }
-        self.count += 1;
-        let next = InterfaceId(self.count);
+        let (last, is_session) = (InterfaceIds::SHORT - 1, place(item).is_some());
+        if is_session && (last - InterfaceIds::KEPT..last).contains(&self.count) {
+            self.kept = self.count + 1..InterfaceIds::SHORT;
+            self.count = last;
+        }
+        let kept = if is_session { None } else { self.kept.next() };
+        let next = InterfaceId(kept.unwrap_or_else(|| {
+            self.count += 1;
+            self.count
+        }));
         match place(item) {
             Some(place) => {
                 let sessions = Arc::make_mut(&mut self.sessions);
@@ -68,7 +85,7 @@ impl InterfaceIds {
 
     /// How many numbers are in use, the one of no interface included.
     pub fn len(&self) -> usize {
-        usize::from(self.count) + 1
+        self.count as usize + 1
     }
 
     /// Never: there is always the number of no interface.

@@ -20,19 +20,24 @@ use wire::pppoe::{ETHERTYPE_SESSION, OVERHEAD};
 
 /// A number of [`Ingresses`]; 0 is that of the router's own packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct IngressId(u16);
+pub(crate) struct IngressId(u32);
 
 impl IngressId {
     /// Of what the router itself makes.
     pub(crate) const NONE: IngressId = IngressId(0);
 }
 
+/// The bit that tells a session without a number from none.
+const IN_SESSION: u32 = 1 << 16;
+
 /// What tells frames of different ways apart before anything is looked up: the port, up to two tags,
 /// the virtual router whose address they have, and the number of their PPPoE session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Arrival {
+    /// The port, and 16 bits for each tag.
     link: u64,
-    /// 0 if they have none, which no session with a number is.
+    /// The session's number and a bit, 0 if they have none, which no session with a number is; the virtual
+    /// router's above.
     session: u32,
 }
 
@@ -46,7 +51,7 @@ impl Arrival {
     /// Whether they are of a PPPoE session.
     #[inline]
     pub(crate) fn is_in_session(self) -> bool {
-        self.session != 0
+        self.session & IN_SESSION != 0
     }
 
     /// Of a frame, and where its network header begins; `None` for more than two tags, a tag cut
@@ -55,7 +60,7 @@ impl Arrival {
     pub(crate) fn of(port: InterfaceId, frame: &[u8]) -> Option<(Arrival, usize)> {
         let mut key = u64::from(port.0);
         let vrid = match frame.first_chunk()? {
-            &[0, 0, 0x5e, 0, 1, vrid] => u64::from(vrid) << 48,
+            &[0, 0, 0x5e, 0, 1, vrid] => u32::from(vrid) << 24,
             _ => 0,
         };
         let mut at = 12;
@@ -67,16 +72,16 @@ impl Arrival {
                 ETHERTYPE_OUTER_VLAN => return None, // a bridge's, never an interface's
                 other => {
                     // Two shifts for two tags, whatever came.
-                    let link = vrid | key << (16 * (2 - (at - 12) / 4));
+                    let link = key << (16 * (2 - (at - 12) / 4));
                     if other != ETHERTYPE_SESSION {
-                        return Some((Arrival { link, session: 0 }, at + 2));
+                        return Some((Arrival { link, session: vrid }, at + 2));
                     }
                     let [0x11, 0, a, b, _, _, 0x00, 0x21 | 0x57] =
                         *frame.get(at + 2..)?.first_chunk()?
                     else {
                         return None;
                     };
-                    let session = 1 << 16 | u32::from(u16::from_be_bytes([a, b]));
+                    let session = vrid | IN_SESSION | u32::from(u16::from_be_bytes([a, b]));
                     return Some((Arrival { link, session }, at + 2 + OVERHEAD));
                 }
             };
@@ -149,7 +154,7 @@ impl Ingresses {
         if let Some(&id) = self.numbers.get(&step) {
             return id;
         }
-        let Ok(number) = u16::try_from(self.steps.len() + 1) else { return IngressId::NONE };
+        let Ok(number) = u32::try_from(self.steps.len() + 1) else { return IngressId::NONE };
         self.steps.push(step);
         self.numbers.insert(step, IngressId(number));
         IngressId(number)
@@ -162,7 +167,7 @@ impl Ingresses {
     ) -> impl Iterator<Item = (InterfaceId, i8)> + use<'_> {
         let mut at = id;
         std::iter::from_fn(move || {
-            let &(below, interface, cut) = self.steps.get(usize::from(at.0).wrapping_sub(1))?;
+            let &(below, interface, cut) = self.steps.get((at.0 as usize).wrapping_sub(1))?;
             at = below;
             Some((interface, cut))
         })

@@ -74,7 +74,7 @@ pub(crate) fn lasting_number(name: &str) -> u32 {
 
 /// An interface's number: stable while the router lives, whatever it is renamed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct InterfaceId(pub u16);
+pub struct InterfaceId(pub u32);
 
 impl InterfaceId {
     /// No interface: the in-interface of what the router itself sends, for one.
@@ -86,10 +86,48 @@ impl InterfaceId {
         self != InterfaceId::NONE
     }
 
+    /// Whether it has 16 bits, as a bridge's hosts keep it: all that are configured, but for those that come
+    /// late among very many.
+    pub(crate) fn is_short(self) -> bool {
+        self.0 < InterfaceIds::SHORT
+    }
+
+    /// It in 16 bits: one number stands for all that are not short.
+    #[inline]
+    pub(crate) fn short(self) -> u16 {
+        self.0.min(InterfaceIds::SHORT) as u16
+    }
+
     /// As an index into tables by interface (place 0 belongs to `NONE`).
     #[inline]
     pub fn index(self) -> usize {
-        usize::from(self.0)
+        self.0 as usize
+    }
+}
+
+/// An interface's number and a byte, in four bytes: where a line of cache has no room for more. Numbers
+/// have 24 bits at most: no memory has room for the interfaces of more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct InterfaceAnd(u32);
+
+impl InterfaceAnd {
+    /// Both.
+    #[inline(always)]
+    pub(crate) const fn new(interface: InterfaceId, byte: u8) -> InterfaceAnd {
+        debug_assert!(interface.0 < 1 << 24);
+        InterfaceAnd(interface.0 << 8 | byte as u32)
+    }
+
+    /// The interface.
+    #[inline(always)]
+    pub(crate) const fn interface(self) -> InterfaceId {
+        InterfaceId(self.0 >> 8)
+    }
+
+    /// The byte.
+    #[inline(always)]
+    pub(crate) const fn byte(self) -> u8 {
+        self.0 as u8
     }
 }
 

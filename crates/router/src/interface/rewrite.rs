@@ -13,10 +13,10 @@
 //! Never sends, floods, or guesses: where a frame would be flooded, go by two bridges or be asked
 //! about by the bridge filter, there is no rewrite, and the slow path takes it.
 
-use super::InterfaceId;
 use super::bridge::Decision;
 use super::bridge::hosts::Hosts;
 use super::ppp::calls::Carrier;
+use super::{InterfaceAnd, InterfaceId};
 use crate::ip::family::Family;
 use crate::program::{Kind, Program};
 use std::collections::HashMap;
@@ -29,21 +29,18 @@ const ROOM: usize = 38;
 /// No bridge is on the way.
 const NO_BRIDGE: u16 = u16::MAX;
 
-/// A finished header, and where it leads: one cache line.
+/// A finished header, and where it leads: one cache line; of IPv6 two.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Rewrite<A: Family = u32> {
     bytes: [u8; ROOM],
-    /// How many of them are written; 0 if nothing is known.
-    len: u8,
-    /// They end with PPPoE's header, which has the packet's length in it.
-    in_session: bool,
     /// The longest IP packet the out-interface takes.
     pub mtu: u16,
-    /// The out-interface, as IP sees it.
-    pub interface: InterfaceId,
-    /// The port by which frames leave, or the first interface on the way that has a queue tree.
-    pub port: InterfaceId,
+    /// The out-interface, as IP sees it; and how many of the bytes are written, 0 if nothing is known.
+    interface_and_len: InterfaceAnd,
+    /// The port by which frames leave, or the first interface on the way that has a queue tree; and whether
+    /// the header ends with PPPoE's, which has the packet's length in it.
+    port_and_session: InterfaceAnd,
     /// The interfaces between the two.
     pub(crate) egress: EgressId,
     bridge: u16,
@@ -55,15 +52,15 @@ pub struct Rewrite<A: Family = u32> {
     pub used_ms: u32,
 }
 
+const _: () = assert!(size_of::<Rewrite>() == 64 && size_of::<Rewrite<u128>>() == 128);
+
 impl<A: Family> Default for Rewrite<A> {
     fn default() -> Rewrite<A> {
         Rewrite {
             bytes: [0; ROOM],
-            len: 0,
-            in_session: false,
             mtu: 0,
-            interface: InterfaceId::NONE,
-            port: InterfaceId::NONE,
+            interface_and_len: InterfaceAnd::default(),
+            port_and_session: InterfaceAnd::default(),
             egress: EgressId::default(),
             bridge: NO_BRIDGE,
             hosts: 0,
@@ -76,13 +73,26 @@ impl<A: Family> Default for Rewrite<A> {
 impl<A: Family> Rewrite<A> {
     /// Of a neighbour of which only this is known.
     pub(crate) fn of(interface: InterfaceId, address: A) -> Rewrite<A> {
-        Rewrite { interface, address, ..Rewrite::default() }
+        let interface_and_len = InterfaceAnd::new(interface, 0);
+        Rewrite { interface_and_len, address, ..Rewrite::default() }
+    }
+
+    /// The out-interface, as IP sees it.
+    #[inline(always)]
+    pub fn interface(&self) -> InterfaceId {
+        self.interface_and_len.interface()
+    }
+
+    /// The port by which frames leave, or the first interface on the way that has a queue tree.
+    #[inline(always)]
+    pub fn port(&self) -> InterfaceId {
+        self.port_and_session.interface()
     }
 
     /// The header; empty if nothing is known.
     #[inline(always)]
     pub fn header(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+        &self.bytes[..self.len()]
     }
 
     /// Its first bytes; those of a shorter one are followed by what was there before.
@@ -95,31 +105,31 @@ impl<A: Family> Rewrite<A> {
     /// Its length; 0 if nothing is known.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        usize::from(self.len)
+        usize::from(self.interface_and_len.byte())
     }
 
     /// Whether the header ends with PPPoE's: its length, four bytes before the end, is the packet's and 2.
     #[inline(always)]
     pub(crate) fn is_in_session(&self) -> bool {
-        self.in_session
+        self.port_and_session.byte() != 0
     }
 
     /// Whether nothing is known: who needs it resolves it first.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.interface_and_len.byte() == 0
     }
 
     /// Whether it leads where a frame on the slow path would go now.
     #[inline(always)]
     pub(crate) fn is_fresh(&self, hosts: &[Hosts]) -> bool {
         let same = |at: usize| hosts.get(at).is_some_and(|hosts| hosts.version() == self.hosts);
-        self.len != 0 && (self.bridge == NO_BRIDGE || same(usize::from(self.bridge)))
+        !self.is_empty() && (self.bridge == NO_BRIDGE || same(usize::from(self.bridge)))
     }
 
     /// Forgets the header.
     pub(crate) fn clear(&mut self) {
-        self.len = 0;
+        self.interface_and_len = InterfaceAnd::new(self.interface(), 0);
     }
 
     /// Writes the header for a neighbour of this MAC address; whether there is one.
@@ -130,12 +140,12 @@ impl<A: Family> Rewrite<A> {
         egresses: &mut Egresses,
         mac: MacAddr,
     ) -> bool {
-        self.len = 0;
-        let Some(way) = Way::walk(program, hosts, self.interface, mac, A::ETHERTYPE) else {
+        self.clear();
+        let Some(way) = Way::walk(program, hosts, self.interface(), mac, A::ETHERTYPE) else {
             return false;
         };
         let Some(egress) = egresses.number(&way.layers) else { return false };
-        let own = program.interface(self.interface);
+        let own = program.interface(self.interface());
         let len = way.header_len();
         let (to, from) = way.macs;
         self.bytes[..6].copy_from_slice(&to.0);
@@ -152,8 +162,9 @@ impl<A: Family> Rewrite<A> {
             network = A::PPP;
         }
         self.bytes[len - 2..len].copy_from_slice(&network.to_be_bytes());
-        self.in_session = way.session.is_some();
-        (self.len, self.mtu, self.port, self.egress) = (len as u8, own.mtu, way.port, egress);
+        self.interface_and_len = InterfaceAnd::new(self.interface(), len as u8);
+        self.port_and_session = InterfaceAnd::new(way.port, way.session.is_some().into());
+        (self.mtu, self.egress) = (own.mtu, egress);
         (self.bridge, self.hosts) = way.bridge.unwrap_or((NO_BRIDGE, 0));
         true
     }
@@ -209,9 +220,12 @@ impl Way {
                 if program.is_shaped_above(way.port) {
                     break;
                 }
-                let is_session = matches!(interface.kind, Kind::Session(_));
-                let len = if is_session { 0 } else { way.header_len() };
-                way.layers.push((way.port, len as u8));
+                // The way of all sessions of an interface is one: which of them is said beside it.
+                let layer = match interface.kind {
+                    Kind::Session(_) => (InterfaceId::NONE, 0),
+                    _ => (way.port, way.header_len() as u8),
+                };
+                way.layers.push(layer);
             }
             match interface.kind {
                 Kind::Ethernet { .. } => break,
@@ -319,8 +333,13 @@ impl Egresses {
         Some(id)
     }
 
-    /// The interfaces, IP's first, and the bytes of header there.
-    pub(crate) fn layers(&self, id: EgressId) -> &[(InterfaceId, u8)] {
-        &self.list[usize::from(id.0)]
+    /// The interfaces below `top`, and itself if it is none's port, IP's first, and the bytes of header there.
+    pub(crate) fn layers(
+        &self,
+        id: EgressId,
+        top: InterfaceId,
+    ) -> impl Iterator<Item = (InterfaceId, u8)> + use<'_> {
+        let layers = self.list[usize::from(id.0)].iter();
+        layers.map(move |&(layer, len)| (if layer.is_some() { layer } else { top }, len))
     }
 }

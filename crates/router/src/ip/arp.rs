@@ -151,11 +151,11 @@ pub(crate) fn configure(
     program: &Program,
 ) -> VecDeque<Waiting> {
     let orphans = neighbours.retain(|neighbour, status| {
-        let own = program.interface(neighbour.interface);
+        let own = program.interface(neighbour.interface());
         if status == Status::OtherEnd {
             return own.running && program.is_point_to_point(own.id);
         }
-        let is_typed = typed.contains_key(&(neighbour.interface, neighbour.address));
+        let is_typed = typed.contains_key(&(neighbour.interface(), neighbour.address));
         let is_there = match status {
             _ if is_typed => own.enabled,
             Status::Leased | Status::Fed => own.running,

@@ -318,7 +318,7 @@ impl<A: Family> Neighbours<A> {
                 return None;
             }
             let rewrite = &self.rewrites[id.index()];
-            if rewrite.address == address && rewrite.interface == interface {
+            if rewrite.address == address && rewrite.interface() == interface {
                 return Some(id);
             }
             at = (at + 1) & (self.index.len() - 1);
@@ -357,7 +357,7 @@ impl<A: Family> Neighbours<A> {
         while self.unresolved.len() >= most {
             let Some((id, asked)) = self.unresolved.pop_front() else { break };
             let entry = &self.entries[id.index()];
-            let is_same = self.rewrites[id.index()].interface.is_some() && entry.asked == asked;
+            let is_same = self.rewrites[id.index()].interface().is_some() && entry.asked == asked;
             if is_same && entry.status == Status::Incomplete {
                 let waiting = self.remove(id);
                 self.evicted.extend(waiting);
@@ -468,7 +468,7 @@ impl<A: Family> Neighbours<A> {
         for at in 1..self.entries.len() {
             let id = NeighbourId(at as u32);
             let rewrite = self.rewrites[at];
-            if rewrite.interface.is_some() && !keep(&rewrite, self.entries[at].status) {
+            if rewrite.interface().is_some() && !keep(&rewrite, self.entries[at].status) {
                 orphans.append(&mut self.remove(id));
             }
         }
@@ -484,7 +484,7 @@ impl<A: Family> Neighbours<A> {
             }
             self.deadlines.pop_first();
             let at = id.index();
-            let timeout = self.timeout_at(self.rewrites[at].interface);
+            let timeout = self.timeout_at(self.rewrites[at].interface());
             let used = self.rewrites[at].used_ms.wrapping_sub(now.as_millis_u32());
             let used_lately = u64::from(used.wrapping_neg()) <= timeout.as_millis() as u64;
             match self.entries[at].status {
@@ -526,8 +526,9 @@ impl<A: Family> Neighbours<A> {
     pub fn iter(&self) -> impl Iterator<Item = Neighbour<A>> {
         let entries = self.rewrites.iter().zip(&self.entries).skip(1);
         let entries = entries.filter(|(_, entry)| entry.status != Status::OtherEnd);
-        entries.filter(|(rewrite, _)| rewrite.interface.is_some()).map(|(rewrite, entry)| {
-            let Rewrite { interface, address, used_ms, .. } = *rewrite;
+        entries.filter(|(rewrite, _)| rewrite.interface().is_some()).map(|(rewrite, entry)| {
+            let Rewrite { address, used_ms, .. } = *rewrite;
+            let interface = rewrite.interface();
             Neighbour { interface, address, mac: entry.mac, status: entry.status, used_ms }
         })
     }
@@ -544,7 +545,7 @@ impl<A: Family> Neighbours<A> {
         // The first probes go to the one who answered last, so that a flood of them disturbs
         // nobody else (RFC 1122 §2.3.2.1); the last one asks everybody.
         let unicast = entry.status == Status::Probe && (entry.tries < TRIES || A::LINGERS);
-        let (interface, address) = (rewrite.interface, rewrite.address);
+        let (interface, address) = (rewrite.interface(), rewrite.address);
         let to = entry.mac.filter(|_| unicast).unwrap_or(address.everybody());
         due.requests.push(Request { interface, address, to });
         self.schedule(id, now + RETRANSMIT);
@@ -605,7 +606,7 @@ impl<A: Family> Neighbours<A> {
         self.free.push(id);
         // Backward-shift deletion: whatever stands behind the hole and wants to be before it moves.
         let mask = self.index.len() - 1;
-        let mut hole = self.slot(old.interface, old.address);
+        let mut hole = self.slot(old.interface(), old.address);
         while self.index[hole] != id {
             hole = (hole + 1) & mask;
         }
@@ -622,7 +623,7 @@ impl<A: Family> Neighbours<A> {
 
     fn enter(&mut self, id: NeighbourId) {
         let rewrite = &self.rewrites[id.index()];
-        let mut at = self.slot(rewrite.interface, rewrite.address);
+        let mut at = self.slot(rewrite.interface(), rewrite.address);
         while self.index[at] != NeighbourId::NONE {
             at = (at + 1) & (self.index.len() - 1);
         }
@@ -639,7 +640,7 @@ impl<A: Family> Neighbours<A> {
 
     #[inline]
     fn slot(&self, interface: InterfaceId, address: A) -> usize {
-        let key = address.mix() | u64::from(interface.0);
+        let key = address.mix() ^ u64::from(interface.0);
         let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         hash as usize & (self.index.len() - 1)
     }

@@ -65,29 +65,31 @@ impl<A> Target<A> {
 
 /// What a leaf's number stands for, in the form the fast path reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leaf {
-    /// What to do.
-    pub kind: LeafKind,
-    /// The interface of a connected network.
-    pub interface: InterfaceId,
-    /// The one gateway's neighbour, once it was wanted.
-    pub neighbour: NeighbourId,
-}
-
-/// What a leaf is, in one byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum LeafKind {
+pub enum Leaf {
     /// No route.
     None,
-    /// One gateway.
-    Gateway,
+    /// One neighbour: the gateway's, or an interface's other end; none before it was wanted.
+    Neighbour(NeighbourId),
     /// Several gateways.
     Ecmp,
-    /// The destination is a neighbour.
-    Connected,
+    /// The destination is a neighbour on this interface.
+    Connected(InterfaceId),
     /// Everything else: look at the [`Target`].
     Special,
+}
+
+const _: () = assert!(size_of::<Leaf>() == 8);
+
+impl Leaf {
+    /// That of a target whose neighbour nobody wanted yet.
+    fn of(target: &Target) -> Leaf {
+        match target {
+            Target::Connected(interface) => Leaf::Connected(*interface),
+            Target::Gateways(ways) if ways.len() == 1 => Leaf::Neighbour(NeighbourId::NONE),
+            Target::Gateways(_) => Leaf::Ecmp,
+            _ => Leaf::Special,
+        }
+    }
 }
 
 /// One way to a prefix.
@@ -171,16 +173,16 @@ pub struct Routes {
     keys: RandomState,
 }
 
-/// What a leaf's number, 16 bits, can tell apart; the first is no route.
-const MAX_TARGETS: usize = 1 << 16;
+/// What a leaf's number, 17 bits, can tell apart; the first is no route.
+pub(crate) const MAX_TARGETS: usize = 1 << NextHopId::BITS;
 
-/// No more than 65,535 different targets fit the FIB's leaves.
+/// No more than 131,071 different targets fit the FIB's leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyTargets;
 
 impl std::fmt::Display for TooManyTargets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("more than 65535 different gateways in use")
+        f.write_str("more than 131071 different gateways in use")
     }
 }
 
@@ -188,11 +190,6 @@ impl std::error::Error for TooManyTargets {}
 
 impl Default for Routes {
     fn default() -> Routes {
-        let leaf = Leaf {
-            kind: LeafKind::None,
-            interface: InterfaceId::NONE,
-            neighbour: NeighbourId::NONE,
-        };
         Routes {
             configured: Arc::default(),
             fed: HashMap::new(),
@@ -201,7 +198,7 @@ impl Default for Routes {
             fib: Fib::new(),
             tables: Tables::default(),
             targets: vec![Target::Unreachable],
-            leaves: vec![leaf],
+            leaves: vec![Leaf::None],
             numbers: HashTable::new(),
             keys: RandomState::new(),
         }
@@ -229,7 +226,7 @@ impl Routes {
     /// What a leaf is.
     #[inline]
     pub fn leaf(&self, id: NextHopId) -> Leaf {
-        self.leaves[usize::from(id.0)]
+        self.leaves[id.index()]
     }
 
     /// What kind of address an address is in a table (`src-address-type`, `dst-address-type`).
@@ -246,12 +243,12 @@ impl Routes {
 
     /// What lies behind a leaf; `None` for no route.
     pub fn target(&self, id: NextHopId) -> Option<&Target> {
-        if id == NextHopId::NONE { None } else { Some(&self.targets[usize::from(id.0)]) }
+        if id == NextHopId::NONE { None } else { Some(&self.targets[id.index()]) }
     }
 
     /// Remembers the one neighbour behind a leaf, so that the fast path finds it.
     pub fn set_neighbour(&mut self, id: NextHopId, neighbour: NeighbourId) {
-        self.leaves[usize::from(id.0)].neighbour = neighbour;
+        self.leaves[id.index()] = Leaf::Neighbour(neighbour);
     }
 
     /// Makes the leaves those that [`leaves`](Self::leaves) gave: what a trial remembered is
@@ -288,8 +285,8 @@ impl Routes {
 
     /// Forgets all neighbours: their places were used again.
     pub fn forget_neighbours(&mut self) {
-        for leaf in &mut self.leaves {
-            leaf.neighbour = NeighbourId::NONE;
+        for (leaf, target) in self.leaves.iter_mut().zip(&self.targets).skip(1) {
+            *leaf = Leaf::of(target);
         }
     }
 
@@ -496,28 +493,24 @@ impl Routes {
         if let Some(id) = self.number_of(target) {
             return Ok(id);
         }
-        let id = NextHopId(u16::try_from(self.targets.len()).map_err(|_| TooManyTargets)?);
-        let (kind, interface) = match target {
-            Target::Connected(interface) => (LeafKind::Connected, *interface),
-            Target::Gateways(ways) if ways.len() == 1 => (LeafKind::Gateway, ways[0].0),
-            Target::Gateways(_) => (LeafKind::Ecmp, InterfaceId::NONE),
-            _ => (LeafKind::Special, InterfaceId::NONE),
-        };
+        let number = self.targets.len();
+        let id =
+            if number < MAX_TARGETS { Ok(NextHopId(number as u32)) } else { Err(TooManyTargets) }?;
         if self.targets.len() == self.targets.capacity() {
             // Not twice as many: each session is one.
             let more = 64 + self.targets.len() / 16;
             self.targets.reserve_exact(more);
             self.leaves.reserve_exact(more);
         }
-        self.leaves.push(Leaf { kind, interface, neighbour: NeighbourId::NONE });
+        self.leaves.push(Leaf::of(target));
         self.targets.push(target.clone());
-        let hash = |id: &NextHopId| self.keys.hash_one(&self.targets[usize::from(id.0)]);
+        let hash = |id: &NextHopId| self.keys.hash_one(&self.targets[id.index()]);
         self.numbers.insert_unique(hash(&id), id, hash);
         Ok(id)
     }
 
     fn number_of(&self, target: &Target) -> Option<NextHopId> {
-        let is = |id: &NextHopId| self.targets[usize::from(id.0)] == *target;
+        let is = |id: &NextHopId| self.targets[id.index()] == *target;
         self.numbers.find(self.keys.hash_one(target), is).copied()
     }
 }

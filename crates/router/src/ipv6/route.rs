@@ -20,7 +20,7 @@ use crate::firewall::mark::Mark;
 use crate::ip::fed::{FedTable, marked};
 use crate::ip::fib::{Fib, NextHopId};
 use crate::ip::gateway::{self, CONNECTED, Gateway, Gateways, Routed, Typed};
-use crate::ip::route::{self, Target};
+use crate::ip::route::{self, MAX_TARGETS, Target};
 use crate::ip::rule;
 use crate::packet::AddressType;
 use crate::program::Program;
@@ -82,10 +82,11 @@ impl Routes {
                 if let Some(&number) = numbers.get(target) {
                     return Some((prefix, number));
                 }
-                let Ok(number) = u16::try_from(targets.len()).map(NextHopId) else {
+                if targets.len() == MAX_TARGETS {
                     are_too_many = true;
                     return None;
-                };
+                }
+                let number = NextHopId(targets.len() as u32);
                 targets.push(Some(target.clone()));
                 numbers.insert(target, number);
                 Some((prefix, number))
@@ -141,7 +142,7 @@ impl Routes {
     /// What lies behind a leaf; `None` for no route.
     #[inline]
     pub(crate) fn target(&self, leaf: NextHopId) -> Option<&Target<u128>> {
-        self.targets.get(usize::from(leaf.0))?.as_ref()
+        self.targets.get(leaf.index())?.as_ref()
     }
 
     /// The route that an address takes: the longest prefix there is.

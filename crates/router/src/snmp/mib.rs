@@ -216,7 +216,7 @@ impl<'a> Mib<'a> {
     fn row(&self, rows: Rows, at: usize) -> Vec<u32> {
         match rows {
             Rows::One => vec![0],
-            Rows::Interfaces => vec![self.interfaces[at].0.into()],
+            Rows::Interfaces => vec![self.interfaces[at].0],
             Rows::Addresses => self.addresses[at].address.to_be_bytes().map(u32::from).to_vec(),
             Rows::Simple | Rows::Tree => vec![at as u32 + 1],
         }

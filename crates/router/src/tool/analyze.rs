@@ -145,7 +145,7 @@ fn changing(r: &Router, tree: &Tree) -> impl Fn(&List) -> bool + use<> {
 }
 
 fn interfaces(program: &Program) -> Ranges {
-    Ranges::of(program.names.all().map(|id| (u32::from(id.0), u32::from(id.0))))
+    Ranges::of(program.names.all().map(|id| (id.0, id.0)))
 }
 
 /// Starts `/tool analyze rules`.
@@ -442,7 +442,7 @@ fn packet(program: &Program, cube: &Cube) -> String {
         ),
         false => format!("{} {src}->{dst}", protocol_name(number)),
     };
-    let name = |id: u32| &*program.interface(InterfaceId(id as u16)).name;
+    let name = |id: u32| &*program.interface(InterfaceId(id)).name;
     for (field, word) in [(IN, "in"), (OUT, "out")] {
         let id = pick(field, &[0]);
         if id != 0 {

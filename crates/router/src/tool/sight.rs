@@ -315,7 +315,7 @@ impl Filter {
 }
 
 /// An interface that is gone: nothing passes by it.
-const NOBODY: InterfaceId = InterfaceId(u16::MAX);
+const NOBODY: InterfaceId = InterfaceId(u32::MAX);
 
 impl Router {
     /// What an interface is called.

@@ -118,7 +118,7 @@ fn routed() {
                 // the FIB behind it.
                 let uncounted = rule.is_empty() && script.contains("vlan-filtering");
                 assert!(reference || uncounted || quick >= 8, "{script} {rule}: {paths:?}");
-                let all = rig.router.program().interfaces.len() as u16;
+                let all = rig.router.program().interfaces.len() as u32;
                 (1..all)
                     .map(|n| rig.router.interface_counts(router::interface::InterfaceId(n)))
                     .collect::<Vec<_>>()

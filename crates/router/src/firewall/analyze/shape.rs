@@ -102,9 +102,8 @@ fn cubes(matcher: &Matcher, lists: &AddressLists, changing: Changing) -> Option<
     let not = matcher.not;
     let all = Cube::all();
     let field = |field: usize, ranges: Ranges| all.with(field, &ranges, not).into_iter().collect();
-    let interfaces = |at: usize, set: &[InterfaceId]| {
-        field(at, Ranges::of(set.iter().map(|id| (id.0.into(), id.0.into()))))
-    };
+    let interfaces =
+        |at: usize, set: &[InterfaceId]| field(at, Ranges::of(set.iter().map(|id| (id.0, id.0))));
     let bits = |set: u8| (0..8u32).filter(move |bit| set >> bit & 1 == 1).map(|bit| (bit, bit));
     let numbers = |ranges: &[(u16, u16)]| {
         Ranges::of(ranges.iter().map(|&(first, last)| (first.into(), last.into())))

@@ -52,7 +52,7 @@ fn packet(
         _ => Body::Icmp(wire::icmp::IcmpHeader::echo_request(1, 1)),
     };
     let mut packet = Packet::of(&Frame { body, ttl, ..udp });
-    (packet.in_interface, packet.state) = (InterfaceId(input), state);
+    (packet.in_interface, packet.state) = (InterfaceId(input.into()), state);
     packet
 }
 
@@ -67,8 +67,8 @@ fn of_cube<A>(difference: &Difference<A>) -> Option<Packet> {
             (SRC, tuple.src),
             (DST, tuple.dst),
             (STATE, packet.state as u32),
-            (IN, packet.in_interface.0.into()),
-            (OUT, packet.out_interface.0.into()),
+            (IN, packet.in_interface.0),
+            (OUT, packet.out_interface.0),
             (TTL, packet.frame[14 + 8].into()),
         ];
         values.iter().all(|&(field, value)| cube.values(field).contains(value))

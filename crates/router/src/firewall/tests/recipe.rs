@@ -63,7 +63,7 @@ fn packet(flow: Flow, vary: Vary) -> Packet {
         body,
         ..craft::udp(0, 0, 0, 0)
     });
-    (packet.in_interface, packet.state) = (InterfaceId(flow.in_interface), flow.state);
+    (packet.in_interface, packet.state) = (InterfaceId(flow.in_interface.into()), flow.state);
     packet.srcnat = flow.srcnat;
     packet
 }

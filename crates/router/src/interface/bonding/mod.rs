@@ -399,7 +399,7 @@ mod tests {
     }
 
     /// Milliseconds, the links that are up there, and the slaves that are active then.
-    type Step = (u64, &'static [u16], &'static [u16]);
+    type Step = (u64, &'static [u32], &'static [u32]);
 
     #[test]
     fn which_slaves_are_active() {
@@ -437,7 +437,7 @@ mod tests {
                     active = state.tick(now, bond, &link, &|_| unreachable!()).0;
                 }
                 at = then + 1;
-                let active: Vec<u16> = active.iter().map(|id| id.0).collect();
+                let active: Vec<u32> = active.iter().map(|id| id.0).collect();
                 assert_eq!(active, *expected, "at {then} of {:?}", bond.mode);
             }
         }

@@ -84,7 +84,7 @@ const ADDRESS: u64 = (1 << 48) - 1;
 #[repr(align(64))]
 #[derive(Clone, Copy, Default)]
 struct Bucket {
-    /// MAC in the upper 48 bits, port in the lower 16: "same host, same port" is one comparison.
+    /// MAC in the upper 48 bits, port in the lower 16 (a bridge takes no others): "same host, same port" is one comparison.
     words: [u64; 4],
     /// When last seen, ms.
     seen: [u32; 4],
@@ -121,7 +121,10 @@ impl Bucket {
 
     #[inline]
     fn host(&self, place: usize) -> Host {
-        Host { port: InterfaceId(self.words[place] as u16), local: self.local >> place & 1 == 1 }
+        Host {
+            port: InterfaceId(u32::from(self.words[place] as u16)),
+            local: self.local >> place & 1 == 1,
+        }
     }
 }
 

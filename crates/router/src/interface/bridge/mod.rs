@@ -129,7 +129,8 @@ pub(super) fn ports_of<'a>(
     taken: &mut Vec<InterfaceId>,
 ) -> Vec<(&'a Item, InterfaceId)> {
     let ports = tree.enabled(menu::PORT.path).filter(|port| text(port, "bridge") == Some(bridge));
-    let ports = ports.filter_map(|port| Some((port, names.find(text(port, "interface")?)?)));
+    let of = |name| names.find(name).filter(|id| id.is_short());
+    let ports = ports.filter_map(|port| Some((port, of(text(port, "interface")?)?)));
     let mut free = Vec::new();
     for (item, id) in ports {
         if !taken.contains(&id) {
@@ -151,7 +152,7 @@ pub(super) fn compile(
     mac: &dyn Fn(InterfaceId) -> Option<MacAddr>,
     runs: &dyn Fn(InterfaceId) -> bool,
 ) -> Option<Bridge> {
-    let interface = names.find(text(item, "name")?)?;
+    let interface = names.find(text(item, "name")?).filter(|id| id.is_short())?;
     let there = ports.iter().copied().filter(|&(_, id)| mac(id).is_some());
     let there: Vec<(&Item, InterfaceId)> = there.collect();
     let compiled =

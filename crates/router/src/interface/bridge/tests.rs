@@ -50,7 +50,7 @@ fn typed(
     (tree, names)
 }
 
-fn own(n: u16) -> MacAddr {
+fn own(n: u32) -> MacAddr {
     MacAddr::from_u64(0x000c_4200_0000 + u64::from(n))
 }
 
@@ -63,12 +63,12 @@ fn hosts(bridge: &Bridge) -> Hosts {
     let mut hosts = Hosts::new(0, 100);
     hosts.set_local(bridge.local_addresses());
     for n in 1..=4 {
-        hosts.learn(host(n).to_u64(), InterfaceId(n), 0);
+        hosts.learn(host(n).to_u64(), InterfaceId(n.into()), 0);
     }
     hosts
 }
 
-fn check(bridge: &Bridge, from: u16, dst: &str, expected: &str) {
+fn check(bridge: &Bridge, from: u32, dst: &str, expected: &str) {
     let dst = match dst.split_once(' ') {
         Some(("host", n)) => host(n.parse().unwrap()),
         Some(("own", n)) => own(n.parse().unwrap()),

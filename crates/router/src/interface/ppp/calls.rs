@@ -21,8 +21,8 @@ use wire::{MacAddr, Moment};
 
 /// Half-open calls of servers: more are not taken up until some are open or over.
 pub(crate) const MOST_HALF_OPEN: usize = 1024;
-/// Sessions there can be, of a number's 16 bits.
-pub(crate) const MOST: usize = 60_000;
+/// Sessions there can be: each has a next hop of its own, whose number has 17 bits.
+pub(crate) const MOST: usize = 120_000;
 /// Where the identities of servers' sessions as items begin.
 pub(crate) const ITEMS: u32 = 0xe000_0000;
 

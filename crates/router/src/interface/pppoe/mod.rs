@@ -32,11 +32,11 @@ use wire::MacAddr;
 
 /// A session's place in [`Sessions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionAt(pub u16);
+pub struct SessionAt(pub u32);
 
 impl SessionAt {
     /// None: of a client without a session.
-    pub(crate) const NONE: SessionAt = SessionAt(u16::MAX);
+    pub(crate) const NONE: SessionAt = SessionAt(u32::MAX);
 }
 
 /// An open session.
@@ -135,7 +135,7 @@ impl Sessions {
     }
 
     pub(super) fn add(&mut self, interface: InterfaceId, session: &Arc<Session>) -> SessionAt {
-        let at = SessionAt(self.list.len() as u16);
+        let at = SessionAt(self.list.len() as u32);
         self.list.push(Standing { interface, session: session.clone() });
         match session.carrier {
             Carrier::L2tp { tunnel, id, .. } => _ = self.by_l2tp.insert((tunnel, id), interface),
@@ -143,7 +143,7 @@ impl Sessions {
             Carrier::Pppoe { .. } => {
                 let Sessions { list, keys, by_wire, .. } = self;
                 let hash = |at: &SessionAt| {
-                    let standing = list.get(usize::from(at.0));
+                    let standing = list.get(at.0 as usize);
                     keys.hash_one(standing.map(|standing| standing.session.carrier))
                 };
                 by_wire.insert_unique(hash(&at), at, hash);
@@ -160,7 +160,7 @@ impl Sessions {
     /// The one at a place.
     #[inline]
     pub(crate) fn get(&self, at: SessionAt) -> Option<&Standing> {
-        self.list.get(usize::from(at.0))
+        self.list.get(at.0 as usize)
     }
 
     /// Whether there are any of L2TP.

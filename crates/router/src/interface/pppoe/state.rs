@@ -9,7 +9,7 @@
 
 use crate::interface::InterfaceId;
 use config::ItemId;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use wire::{MacAddr, Moment, md5};
 
 /// Where a client stands.
@@ -32,27 +32,59 @@ pub(crate) enum Dial {
     Calling,
 }
 
+/// The numbers of sessions on one interface, a bit for each. (RFC 2516 tells sessions apart by the host, too;
+/// so does whoever looks for one, but what the fast path has learnt it finds by the number alone.)
+#[derive(Clone, Debug)]
+struct Ids {
+    used: Box<[u64; 1024]>,
+    len: u16,
+    next: u16,
+}
+
+impl Ids {
+    fn flip(&mut self, id: u16) {
+        self.used[usize::from(id / 64)] ^= 1 << (id % 64);
+    }
+
+    fn step(&mut self) {
+        self.next = if self.next == 0xfffe { 1 } else { self.next + 1 };
+    }
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    /// The numbers of servers' sessions.
-    pub(crate) ids: HashSet<u16>,
+    /// The numbers of servers' sessions, by interface.
+    ids: HashMap<InterfaceId, Ids>,
     /// Of clients.
     pub(crate) dials: HashMap<ItemId, (super::Dialer, Dial)>,
     /// What cookies are made of.
     secret: Option<[u8; 16]>,
-    next_id: u16,
 }
 
 impl State {
-    /// A number that no session of the servers has; there are fewer sessions than numbers.
-    pub(crate) fn fresh_id(&mut self) -> u16 {
-        loop {
-            self.next_id = if self.next_id == 0xfffe { 1 } else { self.next_id + 1 };
-            if self.ids.insert(self.next_id) {
-                return self.next_id;
-            }
+    /// A number that no session of the servers has on an interface, if there is one: neither 0 nor 0xffff.
+    pub(crate) fn fresh_id(&mut self, on: InterfaceId) -> Option<u16> {
+        let fresh = || Ids { used: Box::new([0; 1024]), len: 0, next: 1 };
+        let ids = self.ids.entry(on).or_insert_with(fresh);
+        if ids.len == 0xfffe {
+            return None;
         }
+        while ids.used[usize::from(ids.next / 64)] >> (ids.next % 64) & 1 == 1 {
+            ids.step();
+        }
+        let id = ids.next;
+        ids.step();
+        ids.flip(id);
+        ids.len += 1;
+        Some(id)
+    }
+
+    /// Gives one back.
+    pub(crate) fn free_id(&mut self, on: InterfaceId, id: u16) {
+        let Some(ids) = self.ids.get_mut(&on) else { return };
+        ids.flip(id);
+        ids.len -= 1;
     }
 
     /// The cookie of an offer: only who has had it can give it back.

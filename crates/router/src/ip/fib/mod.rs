@@ -7,7 +7,7 @@
 //! neighbour that changes is one write there and none here.
 //!
 //! ```text
-//!  /ip route: active routes ──► rib (exact, 7.4 B/route) ──► trie (2–5 B/route) ──► next-hop id
+//!  /ip route: active routes ──► rib (exact, 8.6 B/route) ──► trie (2–5 B/route) ──► next-hop id
 //!              insert, remove     rebuilds one node          lookup, lookup_batch
 //! ```
 //!
@@ -53,11 +53,20 @@ pub use word::Word;
 
 /// A number that stands for a next hop: a place in the routing facility's next-hop table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NextHopId(pub u16);
+pub struct NextHopId(pub u32);
 
 impl NextHopId {
+    /// How many bits of it count.
+    pub const BITS: u32 = 17;
+
     /// No route. A route to it is no route: setting one takes the prefix out.
     pub const NONE: NextHopId = NextHopId(0);
+
+    /// As an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// A forwarding table of a family. See the [module](self).

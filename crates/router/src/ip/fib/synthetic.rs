@@ -79,7 +79,7 @@ pub fn prefixes(n: usize, seed: u64) -> Vec<Ipv4Prefix> {
 /// a real router mostly share theirs, so this is the hard case for a table that merges equals.
 pub fn routes(n: usize, next_hops: u16, seed: u64) -> Vec<(Ipv4Prefix, NextHopId)> {
     let mut random = Random(!seed);
-    let id = |random: &mut Random| NextHopId(1 + random.below(u64::from(next_hops.max(1))) as u16);
+    let id = |random: &mut Random| NextHopId(1 + random.below(u64::from(next_hops.max(1))) as u32);
     prefixes(n, seed).into_iter().map(|prefix| (prefix, id(&mut random))).collect()
 }
 
@@ -207,7 +207,7 @@ mod tests {
         }
         assert_eq!(routes(3_000, 4, 7), routes(3_000, 4, 7));
         assert_ne!(prefixes(3_000, 7), prefixes(3_000, 8));
-        let ids: HashSet<u16> = routes(3_000, 4, 7).iter().map(|(_, id)| id.0).collect();
+        let ids: HashSet<u32> = routes(3_000, 4, 7).iter().map(|(_, id)| id.0).collect();
         assert_eq!(ids, HashSet::from([1, 2, 3, 4]));
     }
 }

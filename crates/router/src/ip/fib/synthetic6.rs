@@ -97,7 +97,7 @@ pub fn prefixes(n: usize, seed: u64) -> Vec<Ipv6Prefix> {
 /// The same with next hops 1 to `next_hops`, each route's drawn by itself.
 pub fn routes(n: usize, next_hops: u16, seed: u64) -> Vec<(Ipv6Prefix, NextHopId)> {
     let mut random = Random(!seed);
-    let id = |random: &mut Random| NextHopId(1 + random.below(u64::from(next_hops.max(1))) as u16);
+    let id = |random: &mut Random| NextHopId(1 + random.below(u64::from(next_hops.max(1))) as u32);
     prefixes(n, seed).into_iter().map(|prefix| (prefix, id(&mut random))).collect()
 }
 

@@ -71,7 +71,7 @@ fn prefix() -> impl Strategy<Value = Ipv4Prefix> {
 
 /// Changes: few different next hops, so that equal neighbours merge; 0 removes.
 fn changes(n: usize) -> impl Strategy<Value = Vec<(Ipv4Prefix, NextHopId)>> {
-    let id = prop_oneof![3 => 0u16..4, 1 => any::<u16>()].prop_map(NextHopId);
+    let id = prop_oneof![3 => 0u32..4, 1 => 0u32..1 << NextHopId::BITS].prop_map(NextHopId);
     prop::collection::vec((prefix(), id), 0..n)
 }
 
@@ -137,7 +137,7 @@ fn every_length_begins_and_ends_where_it_should() {
             set(prefix, NextHopId::NONE);
         }
         for len in (0..=32).chain((0..=32).rev()) {
-            set(Ipv4Prefix::new(addr, len), NextHopId(100 + u16::from(len)));
+            set(Ipv4Prefix::new(addr, len), NextHopId(100 + u32::from(len)));
         }
         for len in 0..=32 {
             set(Ipv4Prefix::new(addr, len), NextHopId::NONE);
@@ -163,16 +163,17 @@ fn the_default_route_comes_goes_and_changes() {
 
 #[test]
 fn as_many_next_hops_as_ids() {
-    // 65,535 different ones in one /16: full nodes of 64 leaves at every depth.
-    let host = |i: u16| (Ipv4Prefix::host(0x0a00_0000 | u32::from(i)), NextHopId(i));
-    let fib: Fib = (1..=u16::MAX).map(host).collect();
-    for i in 0..=u16::MAX {
-        assert_eq!(fib.lookup(0x0a00_0000 | u32::from(i)), NextHopId(i));
+    // 131,071 different ones in one /15: full nodes of 64 leaves at every depth, narrow and wide ones.
+    const END: u32 = 1 << NextHopId::BITS;
+    let host = |i: u32| (Ipv4Prefix::host(0x0a00_0000 | i), NextHopId(i));
+    let fib: Fib = (1..END).map(host).collect();
+    for i in 0..END {
+        assert_eq!(fib.lookup(0x0a00_0000 | i), NextHopId(i));
     }
-    let block = |i: u16| (Ipv4Prefix::new(u32::from(i) << 8, 24), NextHopId(i));
-    let fib: Fib = (1..=u16::MAX).map(block).collect();
-    for i in 0..=u16::MAX {
-        assert_eq!(fib.lookup(u32::from(i) << 8 | 77), NextHopId(i));
+    let block = |i: u32| (Ipv4Prefix::new(i << 8, 24), NextHopId(i));
+    let fib: Fib = (1..END).map(block).collect();
+    for i in 0..END {
+        assert_eq!(fib.lookup(i << 8 | 77), NextHopId(i));
     }
 }
 
@@ -185,7 +186,7 @@ fn every_route_of_a_full_slash_18() {
                 .map(move |i| Ipv4Prefix::new(0xc0a8_0000 | i << (32 - len), len))
         })
     };
-    let id = |p: Ipv4Prefix| NextHopId((p.bits() as u16 ^ u16::from(p.len()) << 9) | 1);
+    let id = |p: Ipv4Prefix| NextHopId(u32::from((p.bits() as u16 ^ u16::from(p.len()) << 9) | 1));
     let mut fib: Fib = all().map(|p| (p, id(p))).collect();
     assert_eq!(fib.len(), (1 << 15) - 2);
     for addr in 0xc0a8_0000..0xc0a8_4000 {
@@ -207,7 +208,7 @@ fn churn_keeps_memory_bounded() {
         let (gone, _) = table[step * 7919 % table.len()];
         let (back, id) = table[(step + table.len() - away) * 7919 % table.len()];
         fib.remove(gone);
-        fib.insert(back, NextHopId(id.0 + (step % 7) as u16));
+        fib.insert(back, NextHopId(id.0 + (step % 7) as u32));
     }
     for (prefix, id) in &table {
         fib.insert(*prefix, *id);

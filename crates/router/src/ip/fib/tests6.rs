@@ -64,7 +64,7 @@ fn prefix() -> impl Strategy<Value = Ipv6Prefix> {
 
 /// Changes: few different next hops, so that equal neighbours merge; 0 removes.
 fn changes(n: usize) -> impl Strategy<Value = Vec<(Ipv6Prefix, NextHopId)>> {
-    let id = prop_oneof![3 => 0u16..4, 1 => any::<u16>()].prop_map(NextHopId);
+    let id = prop_oneof![3 => 0u32..4, 1 => 0u32..1 << NextHopId::BITS].prop_map(NextHopId);
     prop::collection::vec((prefix(), id), 0..n)
 }
 
@@ -115,7 +115,7 @@ fn every_length_begins_and_ends_where_it_should() {
     for address in [0, 0x2001_0db8 << 96 | 0x8081, (1 << 126) - 1, 0xfe80 << 112 | 1, u128::MAX] {
         let (mut fib, mut routes) = (Fib6::new(), Routes::new());
         for len in (0..=128).chain((0..=128).rev()) {
-            let (prefix, id) = (Ipv6Prefix::new(address, len), NextHopId(100 + u16::from(len)));
+            let (prefix, id) = (Ipv6Prefix::new(address, len), NextHopId(100 + u32::from(len)));
             fib.insert(prefix, id);
             routes.insert(prefix, id);
         }
@@ -133,9 +133,9 @@ fn every_length_begins_and_ends_where_it_should() {
 fn a_slot_has_room_for_any_number_of_routes() {
     // 40,000 sites of one /18, more than a /18 of IPv4 has addresses.
     let site = |i: u128| Ipv6Prefix::new(0x2a00 << 112 | (i * 7) << 80, 48);
-    let fib: Fib6 = (0..40_000).map(|i| (site(i), NextHopId(i as u16 + 1))).collect();
+    let fib: Fib6 = (0..40_000).map(|i| (site(i), NextHopId(i as u32 + 1))).collect();
     for i in 0..40_000 {
-        assert_eq!(fib.lookup(site(i).last()), NextHopId(i as u16 + 1), "{}", site(i));
+        assert_eq!(fib.lookup(site(i).last()), NextHopId(i as u32 + 1), "{}", site(i));
         assert_eq!(fib.lookup(site(i).last() + 1), NextHopId::NONE, "behind {}", site(i));
     }
 }
@@ -161,7 +161,7 @@ fn churn_keeps_memory_bounded() {
         let (gone, _) = table[step * 7919 % table.len()];
         let (back, id) = table[(step + table.len() - away) * 7919 % table.len()];
         fib.remove(gone);
-        fib.insert(back, NextHopId(id.0 + (step % 7) as u16));
+        fib.insert(back, NextHopId(id.0 + (step % 7) as u32));
     }
     fib.extend(table.iter().copied());
     // A block of growth for holes that do not fit.

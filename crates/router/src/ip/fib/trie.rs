@@ -9,7 +9,7 @@
 //! ```text
 //!  direct[addr >> 14]          31 30 | 29 ……………………………… 0
 //!                    leaf       0  0 |        next hop
-//!                    narrow     0  1 | word ─┐     a node of leaves only, four to a word
+//!                    narrow     0  1 | word ─┐     a node of leaves of 16 bits only, four to a word
 //!                    wide       1  0 | word  │     leaves and nodes, as in `direct`, two to a word
 //!                    skip       1  1 | word  │     IPv6: levels, the bits they must have, the entry behind
 //!                                            ▼     them, and the leaf of all others
@@ -61,7 +61,7 @@ const SKIP_WORDS: u32 = 4;
 
 impl Entry {
     const fn leaf(id: NextHopId) -> Entry {
-        Entry(id.0 as u32)
+        Entry(id.0)
     }
 
     /// 0 (a leaf), [`NARROW`], [`WIDE`] or [`SKIP`].
@@ -152,7 +152,7 @@ impl<W: Word> Trie<W> {
         // kept: `mask` is all ones for a node.
         let mask = (entry.kind() & NARROW).wrapping_neg();
         let found = narrow(words, entry.word() & mask as usize, W::next(rest));
-        let id = NextHopId((u32::from(found.0) & mask | entry.0 & !mask) as u16);
+        let id = NextHopId(found.0 & mask | entry.0 & !mask);
         if id == NextHopId::NONE { self.default } else { id }
     }
 
@@ -287,19 +287,19 @@ impl<W: Word> Trie<W> {
         let mut bitmap = 1u64;
         let mut runs = [entries[0]; 64];
         let mut n = 1;
-        let mut kinds = entries[0].kind();
+        let mut any = entries[0].0;
         for i in 1..64 {
             if entries[i] != entries[i - 1] {
                 bitmap |= 1 << i;
                 runs[n] = entries[i];
                 n += 1;
-                kinds |= entries[i].kind();
+                any |= entries[i].0;
             }
         }
-        if n == 1 && kinds == 0 {
+        if n == 1 && entries[0].kind() == 0 {
             return entries[0];
         }
-        let kind = if kinds == 0 { NARROW } else { WIDE };
+        let kind = if any >> 16 == 0 { NARROW } else { WIDE };
         let node = self.alloc(words(kind, n as u32));
         let to = &mut self.words.as_mut_slice()[node..];
         to[0] = bitmap;
@@ -425,7 +425,7 @@ fn step<W: Word>(words: &[u64], entry: Entry, rest: &mut W) -> Entry {
 fn narrow(words: &[u64], node: usize, index: u32) -> NextHopId {
     // Leaf `rank - 1`, four to a word, after the bitmap: place `rank + 3`.
     let place = runs_up_to(words[node], index) as usize + 3;
-    NextHopId((words[node + place / 4] >> (place % 4 * 16)) as u16)
+    NextHopId(u32::from((words[node + place / 4] >> (place % 4 * 16)) as u16))
 }
 
 #[inline(always)]

@@ -76,7 +76,7 @@ impl<A: Family> Neighbours<A> {
         for at in 1..self.entries.len() {
             let id = super::NeighbourId(at as u32);
             let entry = &mut self.entries[at];
-            if entry.told == self.round || !self.rewrites[at].interface.is_some() {
+            if entry.told == self.round || !self.rewrites[at].interface().is_some() {
                 continue;
             }
             let Some(fed) = entry.fed.take() else { continue };

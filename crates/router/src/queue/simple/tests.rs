@@ -294,14 +294,14 @@ proptest! {
     fn finds_what_a_walk_finds(
         queues in prop::collection::vec(
             (prop::collection::vec(target_text(), 1..3), prop::option::of(target_text())), 0..20),
-        packets in prop::collection::vec((0u32..64, 0u32..64, 1u16..4, 1u16..4), 1..40),
+        packets in prop::collection::vec((0u32..64, 0u32..64, 1u32..4, 1u32..4), 1..40),
     ) {
         let texts: Vec<String> = queues
             .iter()
             .map(|(targets, dst)| format!("{} {}", targets.join(","), dst.as_deref().unwrap_or("")))
             .collect();
         let (simple, leaves) = compile(&texts);
-        let holds = |target: &str, addr: u32, interface: u16| match target.parse::<Ipv4Prefix>() {
+        let holds = |target: &str, addr: u32, interface: u32| match target.parse::<Ipv4Prefix>() {
             Ok(prefix) => prefix.contains(addr),
             Err(_) => target == format!("ether{interface}"),
         };

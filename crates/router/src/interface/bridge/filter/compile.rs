@@ -180,7 +180,9 @@ fn alternatives(
         }
         let none = || Invalid::NoInterface(name, list.clone());
         let test = |id: &InterfaceId| Test { not, ..Test::is(field, id.0.into()) };
-        let tests: Vec<Test> = names.list(list).ok_or_else(none)?.iter().map(test).collect();
+        // Others are no bridge's ports.
+        let short = names.list(list).ok_or_else(none)?.iter().filter(|id| id.is_short());
+        let tests: Vec<Test> = short.map(test).collect();
         if not {
             for way in &mut ways {
                 way.extend(tests.iter().map(|&test| (name, test)));
@@ -299,7 +301,7 @@ fn test(name: &'static str, value: &Value, names: &Names) -> Result<Test, Invali
     let one = |value| range(value, value);
     match (name, value) {
         ("in-interface" | "out-interface" | "in-bridge" | "out-bridge", Value::Text(interface)) => {
-            let id = names.find(interface);
+            let id = names.find(interface).filter(|id| id.is_short());
             one(id.ok_or_else(|| Invalid::NoInterface(name, interface.clone()))?.0.into())
         }
         ("arp-gratuitous", &Value::Bool(yes)) => one(yes.into()),

@@ -16,6 +16,7 @@
 //! zero; `kind` says which it has.
 
 use super::Chain;
+use crate::interface::InterfaceId;
 use crate::packet::View;
 use wire::layers::{ETHERTYPE_ARP, ETHERTYPE_IPV4, protocol};
 
@@ -168,8 +169,11 @@ impl Facts {
         let vlan = layers
             .vlan
             .map_or(0, |tci| u64::from(tci >> 13) << 13 | TAGGED | u64::from(tci & 0xfff));
-        let interfaces = u64::from(view.in_bridge_port.0) << 16 | u64::from(view.out_bridge_port.0);
-        let bridges = u64::from(view.in_interface.0) << 16 | u64::from(view.out_interface.0);
+        let both = |one: InterfaceId, two: InterfaceId| {
+            u64::from(one.short()) << 16 | u64::from(two.short())
+        };
+        let interfaces = both(view.in_bridge_port, view.out_bridge_port);
+        let bridges = both(view.in_interface, view.out_interface);
         Facts([
             dst_mac.to_u64() << 16 | be16(12),
             view.src_mac().to_u64() << 16 | packet_type << 8 | ip_protocol,

@@ -4,14 +4,14 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-const PORT: fn(u16) -> InterfaceId = InterfaceId;
+const PORT: fn(u32) -> InterfaceId = InterfaceId;
 
 #[derive(Clone, Debug)]
 enum Op {
-    Learn { mac: u64, port: u16 },
+    Learn { mac: u64, port: u32 },
     Lookup { mac: u64 },
-    RemovePort(u16),
-    Local(Vec<(u64, u16)>),
+    RemovePort(u32),
+    Local(Vec<(u64, u32)>),
     Wait(u32),
     Sweep,
 }
@@ -27,10 +27,10 @@ fn mac() -> impl Strategy<Value = u64> {
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        10 => (mac(), 1u16..6).prop_map(|(mac, port)| Op::Learn { mac, port }),
+        10 => (mac(), 1u32..6).prop_map(|(mac, port)| Op::Learn { mac, port }),
         4 => mac().prop_map(|mac| Op::Lookup { mac }),
-        1 => (1u16..6).prop_map(Op::RemovePort),
-        1 => prop::collection::vec((mac(), 1u16..6), 0..4).prop_map(Op::Local),
+        1 => (1u32..6).prop_map(Op::RemovePort),
+        1 => prop::collection::vec((mac(), 1u32..6), 0..4).prop_map(Op::Local),
         3 => (0u32..4000).prop_map(Op::Wait),
         2 => Just(Op::Sweep),
     ]
@@ -42,7 +42,7 @@ proptest! {
         const AGEING: u32 = 10_000;
         let mut hosts = Hosts::new(seed, MAX_HOSTS);
         // The map: where, local, and when last heard of.
-        let mut model: HashMap<u64, (u16, bool, u32)> = HashMap::new();
+        let mut model: HashMap<u64, (u32, bool, u32)> = HashMap::new();
         let mut now = start;
         for op in ops {
             match op {
