@@ -22,6 +22,7 @@ use crate::interface::bonding::{Bond, State};
 use crate::interface::bridge::Bridge;
 use crate::interface::bridge::hosts::{self, Hosts};
 use crate::interface::bridge::stp::Stp;
+use crate::interface::ppp::users::Scripts;
 use crate::interface::pppoe::{Session, Standing};
 use crate::interface::tunnel::Tunnel;
 use crate::interface::tunnel::life::Life;
@@ -117,12 +118,12 @@ impl Router {
         let before = self.program.clone();
         for Standing { session, .. } in before.sessions.list() {
             if !new.contains(&session.number) {
-                want_script(&mut self.services, session, &session.scripts.on_down);
+                want_script(&mut self.services, session, |scripts| &scripts.on_down);
             }
         }
         for Standing { session, .. } in change.program.sessions.list() {
             if !had(session.number) {
-                want_script(&mut self.services, session, &session.scripts.on_up);
+                want_script(&mut self.services, session, |scripts| &scripts.on_up);
             }
         }
         let servers = change.program.sessions.list().iter();
@@ -417,11 +418,11 @@ fn lost_addresses<A: Family>(
 }
 
 /// Wants a script of a session's to run.
-fn want_script(services: &mut Services, session: &Session, script: &str) {
+fn want_script(services: &mut Services, session: &Session, which: fn(&Scripts) -> &String) {
+    let Some(script) = session.scripts().map(which) else { return };
     let show = |address: u32| std::net::Ipv4Addr::from(address).to_string();
-    let user = session.grant.as_ref().map_or("", |grant| &grant.user);
     let known = [
-        ("user", config::quote_always(user)),
+        ("user", config::quote_always(session.user())),
         ("local-address", show(session.local)),
         ("remote-address", show(session.remote)),
         ("caller-id", config::quote_always(&session.carrier.caller())),

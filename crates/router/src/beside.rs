@@ -139,7 +139,9 @@ impl Router {
 
     fn port_of(&self, interface: InterfaceId) -> Option<usize> {
         match self.program.interface(interface).kind {
-            Kind::Ethernet { port } if port < self.io.ports.len() => Some(port),
+            Kind::Ethernet { port } => {
+                Some(port as usize).filter(|port| *port < self.io.ports.len())
+            }
             _ => None,
         }
     }

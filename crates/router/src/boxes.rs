@@ -488,8 +488,8 @@ impl Router {
     pub(crate) fn put_out(&mut self, interface: InterfaceId, frame: Frame, fast: bool) {
         let Interface { kind, running, fast_tx, .. } = *self.program.interface(interface);
         match kind {
-            Kind::Ethernet { port } if running && port < self.io.outboxes.len() => {
-                let outbox = &mut self.io.outboxes[port];
+            Kind::Ethernet { port } if running && (port as usize) < self.io.outboxes.len() => {
+                let outbox = &mut self.io.outboxes[port as usize];
                 if fast & fast_tx {
                     outbox.fast.add(frame.len() as u64);
                 }

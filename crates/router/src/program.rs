@@ -87,7 +87,7 @@ pub enum Kind {
     /// A port of the device.
     Ethernet {
         /// Its place among the ports.
-        port: usize,
+        port: u32,
     },
     /// A bridge.
     Bridge(BridgeAt),
@@ -178,8 +178,6 @@ pub struct Interface {
     pub mac: MacAddr,
     /// The longest IP packet: what is configured, or less if the link takes less.
     pub mtu: u16,
-    /// What is configured.
-    pub configured_mtu: u16,
     /// Not disabled.
     pub enabled: bool,
     /// Frames pass: it is enabled, and its link (of a bridge: that of some port) is up.
@@ -207,6 +205,8 @@ pub(crate) struct Rest {
     pub(crate) vlans: Vlans,
     /// Addresses beside its own whose frames are for others: virtual routers' that have theirs now.
     pub(crate) aliases: Vec<(MacAddr, InterfaceId)>,
+    /// The MTU that is configured, if it is another one.
+    pub(crate) configured_mtu: Option<u16>,
     /// How long an answer to ARP is believed, if not as long as on others.
     pub(crate) arp_timeout: Option<Duration>,
 }
@@ -228,10 +228,9 @@ impl Interface {
         Interface {
             id: InterfaceId::NONE,
             name: "".into(),
-            kind: Kind::Ethernet { port: usize::MAX },
+            kind: Kind::Ethernet { port: u32::MAX },
             mac: MacAddr::default(),
             mtu: 0,
-            configured_mtu: 0,
             enabled: false,
             running: false,
             bond: None,
@@ -555,7 +554,7 @@ impl Program {
 
     /// Whether some session changes the MSS of TCP connections.
     fn clamps_mss(&self) -> bool {
-        self.sessions.list().iter().any(|standing| standing.session.clamps_mss)
+        self.sessions.list().iter().any(|standing| standing.session.clamps_mss())
     }
 
     /// Whether routed packets pass any queue.

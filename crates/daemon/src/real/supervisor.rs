@@ -327,7 +327,7 @@ impl Supervisor {
         let mtus = self.door.with(|node, _| {
             let program = node.router().program();
             let port = program.interface(program.ports[at]);
-            (port.mtu, port.configured_mtu)
+            (port.mtu, port.configured_mtu())
         });
         let Ok((mtu, configured)) = mtus else { return };
         let name = &self.ports[at].spec.name;

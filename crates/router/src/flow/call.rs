@@ -9,7 +9,7 @@
 use super::ppp;
 use crate::interface::ppp::calls::{Call, Carrier, OfClient, Owner, Rest};
 use crate::interface::ppp::dial::{Dialler, Diallers, Dials, Listener};
-use crate::interface::ppp::machine::{Login, Machine, Role};
+use crate::interface::ppp::machine::{Login, Machine, Role, Ways};
 use crate::program::Program;
 use crate::router::Router;
 use config::ItemId;
@@ -42,7 +42,7 @@ pub(super) fn begin(
         Whose::Client(dialler) => &dialler.profile,
         Whose::Server(server, ..) => &server.profile,
     });
-    let (role, mru, keepalive) = match &whose {
+    let (role, asks, mru, keepalive) = match &whose {
         Whose::Client(dialler) => {
             let login = Login {
                 user: dialler.user.clone(),
@@ -51,22 +51,21 @@ pub(super) fn begin(
                 wants_dns: dialler.uses_dns,
                 encryption: profile.terms.encryption,
             };
-            (Role::Client(Box::new(login)), dialler.mru, dialler.keepalive)
+            (Role::Client(Box::new(login)), Ways::default(), dialler.mru, dialler.keepalive)
         }
-        Whose::Server(server, ..) => {
-            (Role::Server { asks: server.asks }, server.mru, server.keepalive)
-        }
+        Whose::Server(server, ..) => (Role::Server, server.asks, server.mru, server.keepalive),
     };
     // Two routers whose dice fall alike must have different magic numbers.
     let own = own.wrapping_mul(0x9e37_79b1);
     let ipv6 = profile.terms.ipv6 && !r.program.v6.settings.disabled;
     let mut out = Vec::new();
     let dice = || r.services.dice.throw() as u32 ^ own;
-    let machine = Machine::new(now, role, (mru, ipv6), keepalive, dice, &mut out);
+    let machine = Machine::new(now, (role, asks), (mru, ipv6), keepalive, dice, &mut out);
     let mut call = match whose {
-        Whose::Client(dialler) => Call {
-            name: (&*dialler.name).into(),
-            rest: Some(Box::new(Rest {
+        Whose::Client(dialler) => {
+            let mut call =
+                Call::new((Owner::Client(dialler.item), &dialler.name), carrier, machine, now);
+            call.rest = Some(Box::new(Rest {
                 client: Some(OfClient {
                     profile,
                     route: dialler.route,
@@ -75,12 +74,11 @@ pub(super) fn begin(
                     service: String::new(),
                 }),
                 ..Rest::default()
-            })),
-            ..Call::new(Owner::Client(dialler.item), carrier, machine, now)
-        },
+            }));
+            call
+        }
         Whose::Server(_, service, name) => {
-            let name = name.into();
-            Call { name, ..Call::new(Owner::Server(service), carrier, machine, now) }
+            Call::new((Owner::Server(service), &name), carrier, machine, now)
         }
     };
     more(&mut call);

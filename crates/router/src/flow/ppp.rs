@@ -16,14 +16,13 @@ use crate::interface::ingress::Arrival;
 use crate::interface::ppp::calls::{Call, Carrier, Owner};
 use crate::interface::ppp::machine::{Admitted, End, Pass, Phase, Proof, Said};
 use crate::interface::ppp::mppe::{Mppe, Receiver, Sender};
-use crate::interface::ppp::users::{Attempt, Grant, Offer, Refusal, Whence};
+use crate::interface::ppp::users::{Attempt, Offer, Refusal, Whence};
 use crate::interface::pppoe::Session;
 use crate::ip::pool::User;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::time::Duration;
 use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers};
 use wire::{Ipv4Range, Moment};
@@ -39,7 +38,7 @@ pub(super) fn control_in(r: &mut Router, now: Moment, place: usize, ppp: &[u8]) 
     let kind = u16::from_be_bytes([ppp[0], ppp[1]]);
     let said = call.machine.receive(now, kind, &ppp[2..], &mut out);
     if said == Said::NewKey
-        && let Some(mppe) = &mut call.mppe
+        && let Some(mppe) = call.mppe()
     {
         mppe.sender.flush();
     }
@@ -80,7 +79,7 @@ pub(super) fn arrived(
     let Some(call) = r.link.calls.get(place) else {
         return r.discard(p, Discard::UnknownSession);
     };
-    let item = call.item(place);
+    let item = call.item();
     let interface = r.program.books.interfaces.find(item).unwrap_or(InterfaceId::NONE);
     if r.link.depth >= MOST_DEPTH {
         return r.discard(p, Discard::TunnelLoop);
@@ -120,7 +119,7 @@ pub(super) fn is_plain(r: &Router, interface: InterfaceId) -> bool {
     let session = r.program.session(interface).filter(|session| !session.encrypted);
     session.is_some_and(|session| {
         let call = r.link.calls.get(session.place as usize);
-        call.is_some_and(|call| call.number == session.number && call.mppe.is_none())
+        call.is_some_and(|call| call.number == session.number && call.is_plain())
     })
 }
 
@@ -158,12 +157,16 @@ pub(super) fn decided(
 ) {
     let Some(call) = r.link.calls.get(place) else { return };
     let topics = format!("{},ppp,error", call.carrier.service());
-    let before = call.machine.phase();
+    let (before, is_same) = (call.machine.phase(), call.user() == user);
+    // The other end has begun anew, and will ask again.
+    if matches!(before, Phase::Establish | Phase::Down(_)) {
+        return;
+    }
     let repeated = matches!(before, Phase::Network | Phase::Open);
     let granted = match verdict {
         // He asks again: his answer was lost.
         _ if repeated => Err(Refusal::Unknown),
-        Ok((offer, pass)) => grant(r, user, offer).map(|grant| (grant, pass)),
+        Ok((offer, pass)) => grant(r, place, offer).map(|()| pass),
         Err(why) => Err(why),
     };
     if let Err(why) = &granted
@@ -180,32 +183,28 @@ pub(super) fn decided(
         r.stats.log.say(now, &topics, &text);
     }
     let mut out = Vec::new();
+    if granted.is_ok() {
+        r.link.calls.rename(place, user);
+    }
     let Some(call) = r.link.calls.get_mut(place) else { return };
-    let admitted = granted.map(|(grant, pass)| {
-        let admitted = Admitted {
-            local: grant.local,
-            remote: grant.remote,
-            dns: grant.terms.dns,
-            wins: grant.terms.wins,
-            encryption: grant.terms.encryption,
-            pass,
-        };
-        call.grant = Some(Arc::new(grant));
-        admitted
+    let admitted = granted.ok().zip(call.granted()).map(|(pass, terms)| Admitted {
+        local: call.local,
+        remote: call.remote,
+        dns: terms.dns,
+        wins: terms.wins,
+        encryption: terms.encryption,
+        pass,
     });
-    let known = call.grant.as_ref().map(|grant| &grant.user).filter(|known| ***known == *user);
-    let user = known.cloned().unwrap_or_else(|| user.into());
-    call.machine.admit(now, &user, admitted.ok(), &mut out);
+    call.machine.admit(now, (admitted, is_same), &mut out);
     say(r, now, place, out);
     r.link.calls.wait(place, Some(now));
     moved_on(r, now, place, before);
 }
 
-/// Takes the addresses of an offer.
-fn grant(r: &mut Router, user: &str, offer: Offer) -> Result<Grant, Refusal> {
+/// Takes the addresses of an offer, and grants it.
+fn grant(r: &mut Router, place: usize, offer: Offer) -> Result<(), Refusal> {
     let program = r.program.clone();
-    let user: Arc<str> = user.into();
-    let holder = User::Ppp(user.clone());
+    let holder = User::Ppp(place as u32);
     let mut take = |whence: &Whence| match whence {
         Whence::Nowhere => Some((0, false)),
         Whence::Address(address) => Some((*address, false)),
@@ -224,13 +223,17 @@ fn grant(r: &mut Router, user: &str, offer: Offer) -> Result<Grant, Refusal> {
         }
         return Err(Refusal::NoAddress);
     }
-    Ok(Grant { user, local, remote, of_pool: [local_pooled, remote_pooled], terms: offer.terms })
+    let call = r.link.calls.get_mut(place).ok_or(Refusal::Unknown)?;
+    let known = call.known();
+    (known.local, known.remote, known.terms) = (local, remote, Some(offer.terms));
+    known.of_pool = [local_pooled, remote_pooled];
+    Ok(())
 }
 
-/// Gives back what a grant has taken.
-fn give_back(r: &mut Router, grant: &Grant) {
+/// Gives back what was taken for a session.
+fn give_back(r: &mut Router, session: &Session) {
     let program = r.program.clone();
-    for (address, pooled) in [grant.local, grant.remote].into_iter().zip(grant.of_pool) {
+    for (address, pooled) in [session.local, session.remote].into_iter().zip(session.of_pool) {
         if pooled {
             r.services.used.free(&program.pools, address);
         }
@@ -245,16 +248,12 @@ fn moved_on(r: &mut Router, now: Moment, place: usize, before: Phase) {
         return;
     }
     // What is open is compiled at the next look.
-    let is_client = call.is_client();
     let (service, caller) = (call.carrier.service(), call.carrier.caller());
-    let (topics, user) = (format!("{service},ppp,info"), call.machine.user().to_string());
+    let topics = format!("{service},ppp,info");
     r.link.up_due = now;
     r.link.calls.wait(place, Some(now));
     let was_let_in = matches!(before, Phase::Establish | Phase::Authenticate);
     if was_let_in && matches!(phase, Phase::Network | Phase::Open) {
-        if !is_client {
-            r.link.calls.rename(place, &format!("{service}-{user}"));
-        }
         let name = name(r, place);
         r.stats.log.say(now, &topics, &format!("{name}: authenticated"));
     }
@@ -270,9 +269,11 @@ fn moved_on(r: &mut Router, now: Moment, place: usize, before: Phase) {
             r.link.calls.changed = true;
             logged_out(r, now, place);
             if let Some(call) = r.link.calls.get_mut(place) {
-                call.mppe = None;
-                let grant = call.grant.take();
-                leave_lists(r, now, grant.as_deref());
+                call.decrypt();
+                let session = Session::clone(call);
+                let known = call.known();
+                (known.terms, known.of_pool) = (None, [false; 2]);
+                leave_lists(r, &session);
             }
         }
         _ => {}
@@ -291,11 +292,11 @@ fn opened(r: &mut Router, now: Moment, place: usize, topics: &str, caller: &str)
     if let Some((keys, send, receive)) = call.machine.take_keys() {
         let (sender, receiver) =
             (Sender::new(keys.send, send), Receiver::new(keys.receive, receive));
-        call.mppe = Some(Box::new(Mppe { sender, receiver, nonsense: 0 }));
+        call.encrypt(Mppe { sender, receiver, nonsense: 0 });
     }
     let (name, number, is_client) = (call.name.clone(), call.number, call.is_client());
-    let (user, remote) = (call.machine.user().to_string(), call.machine.addresses().1);
-    let grant = call.grant.clone();
+    let (user, remote) = (call.user().to_string(), call.machine.addresses().1);
+    let terms = call.granted().cloned();
     r.stats.log.say(now, topics, &format!("{name}: connected"));
     if is_client {
         r.services.due = now;
@@ -304,27 +305,24 @@ fn opened(r: &mut Router, now: Moment, place: usize, topics: &str, caller: &str)
     let text = format!("{user} logged in, {} from {caller}", Ipv4Addr::from(remote));
     r.stats.log.say(now, &format!("{topics},account"), &text);
     radius::tell(r, now, place, Status::Start, Default::default(), None);
-    let Some(grant) = grant else { return };
-    if let (Some(list), Some(range)) = (&grant.terms.address_list, Ipv4Range::new(remote, remote)) {
+    let Some(terms) = terms else { return };
+    if let (Some(list), Some(range)) = (&terms.address_list, Ipv4Range::new(remote, remote)) {
         r.rules.lists.add(list, range, None, now);
         r.follow_lists();
     }
-    if grant.terms.only_one {
+    if terms.only_one {
         end_others(r, now, |other| {
-            other.number != number
-                && !other.is_client()
-                && other.is_open()
-                && **other.machine.user() == *user
+            other.number != number && !other.is_client() && other.is_open() && other.user() == user
         });
     }
 }
 
 /// What a session had is given back; its address is in no list any more.
-fn leave_lists(r: &mut Router, _: Moment, grant: Option<&Grant>) {
-    let Some(grant) = grant else { return };
-    give_back(r, grant);
+fn leave_lists(r: &mut Router, session: &Session) {
+    let Some(terms) = session.granted() else { return };
+    give_back(r, session);
     if let (Some(list), Some(range)) =
-        (&grant.terms.address_list, Ipv4Range::new(grant.remote, grant.remote))
+        (&terms.address_list, Ipv4Range::new(session.remote, session.remote))
     {
         r.rules.lists.remove(&[(list.clone(), range)]);
         r.follow_lists();
@@ -342,7 +340,7 @@ pub(super) fn hang_up(r: &mut Router, now: Moment, place: usize) {
         Carrier::L2tp { .. } => l2tp::hung_up(r, now, &call),
         Carrier::Pptp { .. } => pptp::hung_up(r, now, &call),
     }
-    leave_lists(r, now, call.grant.as_deref());
+    leave_lists(r, &call);
     r.stats.log.say(now, &topics, &format!("{}: disconnected", call.name));
     r.link.up_due = now;
 }
@@ -350,13 +348,13 @@ pub(super) fn hang_up(r: &mut Router, now: Moment, place: usize) {
 /// Says what a user's session was, if it was one.
 fn logged_out(r: &mut Router, now: Moment, place: usize) {
     let Some(call) = r.link.calls.get(place) else { return };
-    let Some(grant) = call.grant.clone().filter(|_| !call.is_client() && !call.half_open) else {
+    if call.granted().is_none() || call.half_open {
         return;
-    };
+    }
     let [rx, tx] = traffic(r, place);
     let text = format!(
         "{} logged out, {} {} {} {} {} from {}",
-        grant.user,
+        call.user(),
         (now - call.since.min(now)).as_secs(),
         rx.1,
         tx.1,
@@ -380,7 +378,7 @@ fn traffic(r: &Router, place: usize) -> [(u64, u64); 2] {
         let interface = r.program.interfaces.get(id.index())?;
         (*interface.name == *call.name).then_some(id)
     };
-    let id = r.program.books.interfaces.find(call.item(place)).and_then(mine);
+    let id = r.program.books.interfaces.find(call.item()).and_then(mine);
     let counts = id.and_then(|id| r.stats.interface_counts.get(id.index()));
     counts.map_or(Default::default(), |counts| {
         [counts.rx, counts.tx].map(|count| (count.packets, count.bytes))
@@ -407,10 +405,7 @@ pub(super) fn end_others(r: &mut Router, now: Moment, is: impl Fn(&Call) -> bool
 
 /// Ends the sessions of which this is so: somebody wants them to end.
 pub(crate) fn end_sessions(r: &mut Router, now: Moment, is: impl Fn(&Session) -> bool) {
-    let sessions = r.link.calls.sessions();
-    for session in sessions.iter().filter(|session| is(session.as_ref())) {
-        close(r, now, session.place as usize, End::Closed);
-    }
+    end_others(r, now, |call| call.is_open() && is(call));
     r.tools.sent = true;
 }
 
@@ -480,8 +475,7 @@ pub(super) fn tick(r: &mut Router, now: Moment, due: Moment) -> Moment {
 /// Whether a session has reached a limit; and when to look again.
 fn limits(r: &mut Router, now: Moment, place: usize) -> Result<Option<Moment>, End> {
     let Some(call) = r.link.calls.get(place).filter(|call| call.is_open()) else { return Ok(None) };
-    let Some(grant) = call.grant.clone() else { return Ok(None) };
-    let terms = &grant.terms;
+    let Some(terms) = call.granted().cloned() else { return Ok(None) };
     let mut next = terms.session_timeout.map(|timeout| call.since + timeout);
     let interim = terms.interim.or(r.program.aaa.interim).filter(|_| r.program.aaa.tells());
     let told = call.rest.as_ref().map_or(Moment::ZERO, |rest| rest.seen.told);

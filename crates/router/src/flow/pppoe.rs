@@ -71,10 +71,9 @@ fn session_in(r: &mut Router, now: Moment, mut p: Packet) {
         let ppp = ppp.to_vec();
         return control_in(r, now, p, (id, src), &ppp);
     }
-    let Some(at) = r.program.sessions.find(on, id, src) else {
+    let Some((interface, place)) = session_of(r, Wire::Pppoe(on, id, src)) else {
         return r.discard(p, Discard::UnknownSession);
     };
-    let (interface, place) = (at.interface, at.session.place as usize);
     // Ethernet's padding is not the packet's.
     let padded = p.frame.len() != 14 + 6 + len;
     // Of a frame with a priority tag it does not tell the session, and how much was padded is the
@@ -85,6 +84,15 @@ fn session_in(r: &mut Router, now: Moment, mut p: Packet) {
     p.frame.pull(6);
     r.io.slab.bytes_mut(&mut p.frame)[..12].copy_from_slice(&macs.unwrap_or_default());
     packet_in(r, now, p, interface, place)
+}
+
+/// The interface and the place of a session that is open, and has been told of.
+fn session_of(r: &Router, wire: Wire) -> Option<(InterfaceId, usize)> {
+    let place = r.link.calls.find(wire)?;
+    let call = r.link.calls.get(place)?;
+    let interface = r.program.books.interfaces.find(call.item())?;
+    let session = r.program.session(interface)?;
+    (session.number == call.number).then_some((interface, place))
 }
 
 /// Whether a packet of this protocol is no control packet: it may be IP.
@@ -104,7 +112,7 @@ pub(super) fn packet_in(
     if !r.program.runs(interface) {
         return r.discard(p, Discard::InterfaceDown);
     }
-    let encrypted = r.link.calls.get_mut(place).and_then(|call| call.mppe.as_mut());
+    let encrypted = r.link.calls.get_mut(place).and_then(Call::mppe);
     let bytes = r.io.slab.bytes_mut(&mut p.frame);
     // The two bytes before the packet are its protocol, behind two of the header's own.
     let mut kind = u16::from_be_bytes([bytes[14], bytes[15]]);
@@ -242,7 +250,7 @@ pub(super) fn session_out(
     if session.encrypted {
         let call = r.link.calls.get_mut(session.place as usize);
         let call = call.filter(|call| call.number == session.number);
-        let Some(mppe) = call.and_then(|call| call.mppe.as_mut()) else {
+        let Some(mppe) = call.and_then(Call::mppe) else {
             return r.discard_frame(frame, Discard::InterfaceDown);
         };
         let head = mppe.sender.encrypt(r.io.slab.bytes_mut(&mut frame));
@@ -281,7 +289,7 @@ pub(super) fn change_mss(r: &mut Router, p: &mut Packet) {
     let mtu = |id: InterfaceId| match r.program.interface(id).kind {
         Kind::Session(at) => {
             let session = &r.program.sessions.get(at)?.session;
-            session.clamps_mss.then_some(session.mtu)
+            session.clamps_mss().then_some(session.mtu)
         }
         _ => None,
     };

@@ -17,13 +17,13 @@ use crate::interface::ppp::calls::Call;
 use crate::interface::ppp::machine::{End as Over, Pass, Proof};
 use crate::interface::ppp::mschap::{self, Keys};
 use crate::interface::ppp::rate::Rate;
-use crate::interface::ppp::users::{Offer, Refusal, Whence, routes};
+use crate::interface::ppp::users::{Offer, Refusal, Terms, Whence, routes};
 use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::own_address;
 use crate::packet::Packet as Frame_;
 use crate::router::Router;
 use crate::story::Event;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
@@ -34,6 +34,8 @@ use wire::radius::{self, Packet, attribute as is, code, microsoft, mikrotik};
 const TRIES: u8 = 3;
 /// Requests that wait at the same time.
 const MOST: usize = 16_384;
+/// So many different things that users are given are remembered.
+const TARIFFS: usize = 16;
 /// Ports they come from.
 const PORTS: std::ops::Range<u16> = 49_152..65_535;
 
@@ -63,6 +65,8 @@ struct Pending {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     pending: BTreeMap<u16, Pending>,
+    /// What users were given last: most have the same as others, and share it.
+    given: VecDeque<Arc<Terms>>,
 }
 
 /// What a session's account is told of.
@@ -94,14 +98,14 @@ pub(super) fn tell(
         return;
     }
     let Some(call) = r.link.calls.get(place).filter(|call| !call.is_client()) else { return };
-    let Some(grant) = call.grant.clone() else { return };
-    let mut attributes = described(r, call, &grant.user);
+    let Some(terms) = call.granted() else { return };
+    let mut attributes = described(r, call, call.user());
     let mut put = |kind: u8, number: u64| {
         attributes.push((kind, (number as u32).to_be_bytes().to_vec()));
     };
     put(is::ACCT_STATUS_TYPE, status as u64);
-    put(is::ACCT_AUTHENTIC, if grant.terms.by_radius { 1 } else { 2 });
-    put(is::FRAMED_IP_ADDRESS, grant.remote.into());
+    put(is::ACCT_AUTHENTIC, if terms.by_radius { 1 } else { 2 });
+    put(is::FRAMED_IP_ADDRESS, call.remote.into());
     if status != Status::Start {
         let [rx, tx] = traffic;
         put(is::ACCT_SESSION_TIME, (now - call.since.min(now)).as_secs());
@@ -115,7 +119,7 @@ pub(super) fn tell(
     if status == Status::Stop {
         put(is::ACCT_TERMINATE_CAUSE, cause(why));
     }
-    attributes.extend(grant.terms.class.iter().map(|class| (is::CLASS, class.clone())));
+    attributes.extend(terms.class.iter().map(|class| (is::CLASS, class.clone())));
     begin(r, now, About::Account, attributes);
 }
 
@@ -370,6 +374,14 @@ fn accepted(r: &mut Router, now: Moment, said: &Packet, mut offer: Offer, user: 
     for why in wrong {
         r.stats.log.say(now, "radius,error", &format!("user {user}: {why}"));
     }
+    let given = &mut r.link.radius.given;
+    match given.iter().find(|given| **given == offer.terms) {
+        Some(same) => offer.terms = same.clone(),
+        None => {
+            given.push_front(offer.terms.clone());
+            given.truncate(TARIFFS);
+        }
+    }
     offer
 }
 
@@ -414,7 +426,7 @@ fn disconnect(r: &mut Router, now: Moment, ends: (End, End), said: &Packet) -> O
         named
             && call.is_open()
             && !call.is_client()
-            && user.as_ref().is_none_or(|user| **call.machine.user() == **user)
+            && user.as_ref().is_none_or(|user| call.user() == user)
             && session.as_ref().is_none_or(|session| *session == own)
             && address.is_none_or(|address| call.machine.addresses().1 == address)
     };

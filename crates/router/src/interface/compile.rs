@@ -22,7 +22,7 @@ use super::vrrp::Vrrp;
 use super::vrrp::menu::VRRP;
 use super::{InterfaceId, InterfaceKind, Link, Names};
 use crate::ip::arp;
-use crate::program::{BridgeAt, Interface, Kind, PortInfo, WayOut};
+use crate::program::{BridgeAt, Interface, Kind, PortInfo, Rest, WayOut};
 use crate::queue::interface::is_hardware;
 use config::{Item, ItemId, Read, Tree, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -152,10 +152,10 @@ impl Interfaces {
             interfaces.push(Interface {
                 id,
                 name: item.name().into(),
-                kind: Kind::Ethernet { port: at },
+                kind: Kind::Ethernet { port: at as u32 },
                 mac,
                 mtu: mtu.min(most),
-                configured_mtu: mtu,
+                rest: configured_mtu(mtu, mtu.min(most)),
                 enabled,
                 running: enabled && links[at].running,
                 fast_rx: ports[at].capabilities.fast_path_rx,
@@ -215,7 +215,7 @@ impl Interfaces {
             _ => u16::MAX,
         };
         let longest = |interface: &Interface| match interface.kind {
-            Kind::Ethernet { port } => links.get(port).and_then(|link| link.mtu),
+            Kind::Ethernet { port } => links.get(port as usize).and_then(|link| link.mtu),
             _ => None,
         };
         let way_out = |i: &Interface| WayOut {
@@ -242,6 +242,21 @@ impl Interfaces {
             sessions,
         }
     }
+}
+
+const _: () = assert!(size_of::<Interface>() == 64, "there may be many");
+
+impl Interface {
+    /// The MTU that is configured.
+    pub fn configured_mtu(&self) -> u16 {
+        self.rest.as_ref().and_then(|rest| rest.configured_mtu).unwrap_or(self.mtu)
+    }
+}
+
+/// What is kept of a configured MTU beside the one there is.
+fn configured_mtu(configured: u16, mtu: u16) -> Option<Box<Rest>> {
+    let rest = Rest { configured_mtu: Some(configured), ..Rest::default() };
+    (configured != mtu).then(|| Box::new(rest))
 }
 
 /// Puts VLANs and bridges on what they stand on, from below: each as soon as everything below it is
@@ -352,7 +367,7 @@ fn put_bonds(
             kind: Kind::Bond(at),
             mac: Bond::forced_mac(&item).unwrap_or(first),
             mtu: mtu.min(least),
-            configured_mtu: mtu,
+            rest: configured_mtu(mtu, mtu.min(least)),
             enabled,
             running: enabled && slaves().all(is_port) && up.contains(&id),
             fast_rx: slaves().all(|slave| slave.fast_rx),
@@ -394,7 +409,6 @@ fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Inter
             kind: Kind::Absent,
             mac: own_mac(ports, item.name()),
             mtu: 1500,
-            configured_mtu: 1500,
             enabled: !item.bool("disabled"),
             running: false,
             ..Interface::none()
@@ -430,7 +444,6 @@ fn put_sessions(
             name: item.name().into(),
             kind: Kind::Session(SessionAt::NONE),
             mtu,
-            configured_mtu: mtu,
             enabled: !item.bool("disabled"),
             ..Interface::none()
         };
@@ -438,7 +451,7 @@ fn put_sessions(
     let is_slow = |port: &Interface| matches!(port.kind, Kind::Ethernet { .. }) && !port.fast_rx;
     let all_fast = !by_id.iter().any(|port| port.id.is_some() && is_slow(port));
     for session in open {
-        let id = ids.of(session.item);
+        let id = ids.of(session.item());
         let (Some(lower), Some(own)) = (by_id.get(session.on().index()), by_id.get(id.index()))
         else {
             continue;
@@ -451,7 +464,7 @@ fn put_sessions(
         let (fast_rx, fast_tx) = match session.carrier {
             _ if session.encrypted => (false, false),
             Carrier::L2tp { .. } => {
-                let allows = l2tp.allows_fast_path(session.item);
+                let allows = l2tp.allows_fast_path(session.item());
                 (allows && all_fast, allows)
             }
             Carrier::Pptp { .. } => (false, false),
@@ -463,7 +476,6 @@ fn put_sessions(
             kind: Kind::Session(sessions.add(id, session)),
             mac: lower.mac,
             mtu: session.mtu,
-            configured_mtu: session.mtu,
             enabled: true,
             running: true,
             fast_rx,
@@ -503,7 +515,6 @@ fn put_tunnels(
                 kind: Kind::Tunnel { at: at.unwrap_or(tunnel::TunnelAt(u16::MAX)), carries },
                 mac,
                 mtu,
-                configured_mtu: mtu,
                 enabled,
                 running: at.is_some() && up.contains(&id),
                 // Its packets may come by any port.
@@ -543,7 +554,7 @@ fn put_vlan(by_id: &mut [Interface], id: InterfaceId, on: InterfaceId, item: &Re
         mac: lower.mac,
         // The tag is not part of the MTU of the interface below, as with a switch's l2mtu.
         mtu: mtu.min(lower.mtu),
-        configured_mtu: mtu,
+        rest: configured_mtu(mtu, mtu.min(lower.mtu)),
         enabled,
         running: enabled && lower.running,
         fast_rx: lower.fast_rx,
@@ -573,7 +584,7 @@ fn put_vrrp(
         kind: Kind::Vrrp { on },
         mac,
         mtu: mtu.min(lower.mtu),
-        configured_mtu: mtu,
+        rest: configured_mtu(mtu, mtu.min(lower.mtu)),
         enabled,
         running,
         fast_rx: lower.fast_rx,
@@ -596,7 +607,6 @@ fn put_bridge(by_id: &mut [Interface], bridge: &Bridge, name: String) {
         kind: Kind::Bridge(BridgeAt(u16::MAX)),
         mac: bridge.mac,
         mtu,
-        configured_mtu: mtu,
         enabled: true,
         running,
         fast_rx: true,

@@ -115,7 +115,7 @@ impl RouterStatus<'_> {
     /// Whether a port's backend lets frames come and go in FastPath; a bridge does.
     fn has_fast_path(&self, interface: &Interface) -> bool {
         let port = match interface.kind {
-            Kind::Ethernet { port } => port,
+            Kind::Ethernet { port } => port as usize,
             kind => return !matches!(kind, Kind::Tunnel { .. } | Kind::Absent),
         };
         let port = self.router.io.ports.get(port);
@@ -125,7 +125,7 @@ impl RouterStatus<'_> {
     /// What became of a port's link; nothing for other interfaces.
     fn link_history(&self, interface: &Interface, property: &str) -> Option<Value> {
         let Kind::Ethernet { port } = interface.kind else { return None };
-        let history = self.router.link.histories.get(port)?;
+        let history = self.router.link.histories.get(port as usize)?;
         let time = |at: Option<Moment>| at.map(|at| Value::Text(log::time(at)));
         match property {
             "link-downs" => Some(number(history.downs)),
@@ -140,7 +140,7 @@ impl RouterStatus<'_> {
         let program = &self.router.program;
         match interface.kind {
             Kind::Ethernet { port } => {
-                let frame = self.router.io.ports.get(port)?.capabilities.max_frame;
+                let frame = self.router.io.ports.get(port as usize)?.capabilities.max_frame;
                 Some(u64::from(frame).saturating_sub(14))
             }
             Kind::Bridge(at) => {

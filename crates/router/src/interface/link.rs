@@ -87,8 +87,8 @@ impl Router {
             }
         }
         for (new, old) in next.interfaces.iter().zip(&self.program.interfaces) {
-            let (most, configured) = (new.mtu, new.configured_mtu);
-            let said = (old.mtu, old.configured_mtu) == (most, configured);
+            let (most, configured) = (new.mtu, new.configured_mtu());
+            let said = (old.mtu, old.configured_mtu()) == (most, configured);
             if most < configured && new.enabled && !said {
                 let text = format!("{} has an MTU of {most}, not {configured}", new.name);
                 self.stats.log.say(now, "interface,warning", &text);

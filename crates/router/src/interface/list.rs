@@ -68,7 +68,7 @@ pub(super) fn compile(tree: &Tree, sessions: &[Arc<Session>], names: &mut Names)
     let dynamic: BTreeSet<InterfaceId> = names.dynamic().collect();
     let mut of_sessions: Vec<(&str, InterfaceId)> = Vec::new();
     for session in sessions {
-        let list = session.grant.as_ref().and_then(|grant| grant.terms.interface_list.as_deref());
+        let list = session.granted().and_then(|terms| terms.interface_list.as_deref());
         of_sessions.extend(list.and_then(|list| Some((list, names.find(&session.name)?))));
     }
     let sets = Sets { all, dynamic, of_sessions };

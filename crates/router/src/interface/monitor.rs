@@ -44,7 +44,7 @@ pub(crate) fn start(r: &Router, call: &Call, now: Moment) -> Result<Started<Rout
     let ports = items.iter().filter_map(|item| {
         let id = r.program.books.interfaces.find(*item)?;
         match r.program.interface(id).kind {
-            Kind::Ethernet { port } => Some(port),
+            Kind::Ethernet { port } => Some(port as usize),
             _ => None,
         }
     });

@@ -307,7 +307,8 @@ impl EgressId {
     }
 }
 
-/// The interfaces that frames pass above their port, on their way out: each way once.
+/// The interfaces that frames pass above their port, on their way out: each way once; that of all sessions
+/// of an interface is one, with no interface in their place.
 #[derive(Clone, Debug)]
 pub(crate) struct Egresses {
     list: Vec<Box<[(InterfaceId, u8)]>>,
@@ -333,7 +334,7 @@ impl Egresses {
         Some(id)
     }
 
-    /// The interfaces below `top`, and itself if it is none's port, IP's first, and the bytes of header there.
+    /// The interfaces, IP's first, and the bytes of header there. A session stands for itself as `top`.
     pub(crate) fn layers(
         &self,
         id: EgressId,

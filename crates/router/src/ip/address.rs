@@ -138,7 +138,7 @@ pub(crate) fn routes(
 /// The routes of a session: those of its user, or the default route of a client with `add-default-route`.
 pub(crate) fn session_routes(standing: &Standing, table: Mark) -> Vec<Candidate> {
     let session = &standing.session;
-    let routes = session.grant.as_ref().map_or(&[][..], |grant| &grant.terms.routes);
+    let routes = session.granted().map_or(&[][..], |terms| &terms.routes);
     let way = |prefix, distance, target| Candidate {
         table,
         prefix,

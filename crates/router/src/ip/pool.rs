@@ -12,7 +12,7 @@ use crate::facility::{Facility, Rows};
 use crate::firewall::menu::WORD;
 use crate::status::{Numbers, RouterStatus, Values, dynamic, ip};
 use config::{Item, ItemId, Menu, MenuKind, Property, Tree, Type, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use wire::{Ipv4Range, MacAddr};
 
@@ -109,14 +109,14 @@ fn size(range: Ipv4Range) -> u64 {
 pub(crate) enum User {
     /// A DHCP client.
     Client(MacAddr),
-    /// A user of PPP.
-    Ppp(Arc<str>),
+    /// A user of PPP, by the place of his call.
+    Ppp(u32),
 }
 
 /// The addresses that are used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Used {
-    addresses: BTreeMap<u32, User>,
+    addresses: HashMap<u32, User>,
     /// By pool: all places before this one are used.
     full: HashMap<ItemId, u64>,
 }
@@ -248,12 +248,16 @@ fn check(tree: &Tree, item: &Item) -> Result<(), String> {
 /// `/ip pool used`, by address.
 fn used(status: &RouterStatus) -> Vec<Item> {
     let (pools, mut numbers) = (&status.router.program.pools, Numbers::default());
-    let all = status.router.services.used.addresses.iter();
-    let items = all.filter_map(|(&address, user)| {
+    let mut all: Vec<_> = status.router.services.used.addresses.iter().collect();
+    all.sort_by_key(|(address, _)| **address);
+    let items = all.into_iter().filter_map(|(&address, user)| {
         let pool = pools.iter().find(|pool| pool.place(address).is_some())?;
         let (owner, info) = match user {
             User::Client(mac) => ("DHCP", mac.to_string()),
-            User::Ppp(user) => ("PPP", user.to_string()),
+            User::Ppp(place) => {
+                let call = status.router.link.calls.get(*place as usize);
+                ("PPP", call.map_or(String::new(), |call| call.user().to_string()))
+            }
         };
         let values = Values::from([
             ("pool", Value::Text(pool.name.clone())),
@@ -281,20 +285,18 @@ mod tests {
         let pools =
             [pool(1, "a", &[(10, 12), (20, 20)], Some("b")), pool(2, "b", &[(30, 31)], Some("a"))];
         let mut used = Used::default();
-        let take = |used: &mut Used| {
-            used.take(&pools, "a", &User::Ppp("x".into()), |address| address != 11)
-        };
+        let take = |used: &mut Used| used.take(&pools, "a", &User::Ppp(0), |address| address != 11);
         let all: Vec<_> = std::iter::from_fn(|| take(&mut used)).collect();
         assert_eq!(all, [12, 10, 20, 31, 30], "and then none, though the pools are a circle");
         used.free(&pools, 20);
         used.free(&pools, 12);
         used.free(&pools, 99);
-        assert!(used.claim(20, &User::Ppp("y".into())) && !used.claim(20, &User::Ppp("z".into())));
+        assert!(used.claim(20, &User::Ppp(1)) && !used.claim(20, &User::Ppp(2)));
         assert_eq!((take(&mut used), take(&mut used)), (Some(12), None));
         for (address, there) in [(10, true), (31, true), (13, false)] {
             assert_eq!(has(&pools, "a", address), there, "{address}");
         }
-        assert_eq!(used.take(&pools, "c", &User::Ppp("x".into()), |_| true), None);
+        assert_eq!(used.take(&pools, "c", &User::Ppp(0), |_| true), None);
     }
 
     #[test]
@@ -303,7 +305,7 @@ mod tests {
         let mut used = Used::default();
         // Each looked for from the beginning would be two billion steps.
         for n in 0..65_536u32 {
-            let taken = used.take(&pools, "a", &User::Ppp("x".into()), |_| true);
+            let taken = used.take(&pools, "a", &User::Ppp(0), |_| true);
             assert_eq!(taken, Some(0x00ff_ffff - n));
         }
     }

@@ -107,20 +107,33 @@ pub struct Candidate<A: Word = u32> {
     pub target: Option<Target<A>>,
 }
 
-/// The ways to every prefix that the configuration knows.
-pub type Ways = BTreeMap<Ipv4Prefix, Box<[Candidate]>>;
+/// The ways to every prefix that the configuration knows, in the order of prefixes: most have one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ways(Box<[Candidate]>);
 
-/// The ways to each prefix, in their order, without room for more: most have one.
-fn by_prefix(mut all: Vec<Candidate>) -> Ways {
-    all.sort_by_key(|candidate| candidate.prefix);
-    let mut ways: Vec<(Ipv4Prefix, Vec<Candidate>)> = Vec::new();
-    for candidate in all {
-        match ways.last_mut() {
-            Some((prefix, ways)) if *prefix == candidate.prefix => ways.push(candidate),
-            _ => ways.push((candidate.prefix, Vec::from([candidate]))),
-        }
+impl Ways {
+    /// Of candidates in their own order, which those of one prefix keep.
+    fn of(mut all: Vec<Candidate>) -> Ways {
+        all.sort_by_key(|candidate| candidate.prefix);
+        Ways(all.into())
     }
-    ways.into_iter().map(|(prefix, ways)| (prefix, ways.into())).collect()
+
+    /// Those to a prefix; empty if there are none.
+    pub(crate) fn to(&self, prefix: Ipv4Prefix) -> &[Candidate] {
+        let from = &self.0[self.0.partition_point(|way| way.prefix < prefix)..];
+        &from[..from.partition_point(|way| way.prefix == prefix)]
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> &[Candidate] {
+        &self.0
+    }
+
+    /// Prefix by prefix.
+    pub(crate) fn by_prefix(&self) -> impl Iterator<Item = (Ipv4Prefix, &[Candidate])> {
+        let same = self.0.chunk_by(|one, other| one.prefix == other.prefix);
+        same.map(|ways| (ways[0].prefix, ways))
+    }
 }
 
 /// Other ways than before: made on the control side, see [`Routes::configure`].
@@ -141,11 +154,11 @@ impl Change {
             by_table.entry(candidate.table).or_default().push(candidate);
         }
         let by_table = by_table.into_iter();
-        let mut tables: TableWays = by_table.map(|(table, all)| (table, by_prefix(all))).collect();
+        let mut tables: TableWays = by_table.map(|(table, all)| (table, Ways::of(all))).collect();
         let ways = tables.remove(&Mark::NONE).unwrap_or_default();
-        let gone = old.keys().filter(|prefix| !ways.contains_key(prefix));
-        let differs = ways.iter().filter(|(prefix, ways)| old.get(prefix) != Some(ways));
-        let touched = gone.chain(differs.map(|(prefix, _)| prefix)).copied().collect();
+        let gone = old.by_prefix().filter(|(prefix, _)| ways.to(*prefix).is_empty());
+        let differs = ways.by_prefix().filter(|(prefix, ways)| old.to(*prefix) != *ways);
+        let touched = gone.chain(differs).map(|(prefix, _)| prefix).collect();
         Change { ways: Arc::new(ways), touched, tables }
     }
 
@@ -276,7 +289,7 @@ impl Routes {
         let leaf = self.target(self.lookup_in(table, dst))?;
         let prefix = self.prefix_in(table, dst)?;
         let ways = match table {
-            Mark::NONE => self.configured.get(&prefix)?.as_ref(),
+            Mark::NONE => self.configured.to(prefix),
             table => self.tables.ways_to(table, prefix)?,
         };
         let way = table::best(ways).filter(|way| way.target.as_ref() == Some(leaf))?;
@@ -337,7 +350,7 @@ impl Routes {
             let fed = self.fed.entry(prefix).or_insert_with(new);
             (fed.target, fed.protocol) = (target, protocol);
             match self.feeds.leaf(target) {
-                leaf if leaf != NextHopId::NONE && !self.configured.contains_key(&prefix) => {
+                leaf if leaf != NextHopId::NONE && self.configured.to(prefix).is_empty() => {
                     fresh.push((prefix, leaf));
                 }
                 _ => contested.push(prefix),
@@ -408,7 +421,7 @@ impl Routes {
 
     /// The ways to every configured prefix, best first within a prefix.
     pub fn configured(&self) -> impl Iterator<Item = &Candidate> {
-        self.configured.values().flatten().chain(self.tables.ways())
+        self.configured.all().iter().chain(self.tables.ways())
     }
 
     /// Whether this candidate is the one in the FIB.
@@ -416,8 +429,8 @@ impl Routes {
         if candidate.table != Mark::NONE {
             return self.tables.is_active(candidate);
         }
-        let ways = self.configured.get(&candidate.prefix).into_iter().flatten();
-        let mut reachable = ways.filter(|way| way.target.is_some());
+        let ways = self.configured.to(candidate.prefix);
+        let mut reachable = ways.iter().filter(|way| way.target.is_some());
         candidate.target.is_some()
             && reachable.all(|way| way.distance >= candidate.distance)
             && self.best(candidate.prefix) == candidate.target.as_ref()
@@ -437,7 +450,7 @@ impl Routes {
 
     /// Whether packets to a prefix take a way of the configuration rather than a fed one.
     fn is_beaten(&self, prefix: Ipv4Prefix, protocol: Protocol) -> bool {
-        let mut ways = self.configured.get(&prefix).into_iter().flatten();
+        let mut ways = self.configured.to(prefix).iter();
         ways.any(|way| way.target.is_some() && way.distance <= protocol.distance())
     }
 
@@ -462,7 +475,7 @@ impl Routes {
 
     /// The best of these ways and the fed one.
     fn best_of<'a>(&'a self, configured: &'a Ways, prefix: Ipv4Prefix) -> Option<&'a Target> {
-        let ways = configured.get(&prefix).into_iter().flatten();
+        let ways = configured.to(prefix).iter();
         // `min_by_key` takes the first of equals: the router's own addresses stand before
         // connected networks, and of two static routes the older one stays.
         let way = ways.filter(|way| way.target.is_some()).min_by_key(|way| way.distance);

@@ -52,18 +52,18 @@ impl Tables {
 
     /// All ways.
     pub(crate) fn ways(&self) -> impl Iterator<Item = &Candidate> {
-        self.by_mark.values().flat_map(|table| table.ways.values().flatten())
+        self.by_mark.values().flat_map(|table| table.ways.all())
     }
 
     /// The ways to a prefix in a table.
     pub(crate) fn ways_to(&self, table: Mark, prefix: Ipv4Prefix) -> Option<&[Candidate]> {
-        self.by_mark.get(&table)?.ways.get(&prefix).map(Box::as_ref)
+        Some(self.by_mark.get(&table)?.ways.to(prefix))
     }
 
     /// Whether a way is the one that packets take.
     pub(crate) fn is_active(&self, way: &Candidate) -> bool {
-        let ways = self.by_mark.get(&way.table).and_then(|table| table.ways.get(&way.prefix));
-        ways.and_then(|ways| best(ways)) == Some(way)
+        let ways = self.ways_to(way.table, way.prefix);
+        ways.and_then(best) == Some(way)
     }
 
     /// The route that an address takes in a table: the longest prefix there is.
@@ -79,5 +79,5 @@ pub(crate) fn best(ways: &[Candidate]) -> Option<&Candidate> {
 
 /// The targets that a table's packets take.
 pub(crate) fn targets(ways: &Ways) -> impl Iterator<Item = (Ipv4Prefix, &Target)> {
-    ways.iter().filter_map(|(&prefix, ways)| Some((prefix, best(ways)?.target.as_ref()?)))
+    ways.by_prefix().filter_map(|(prefix, ways)| Some((prefix, best(ways)?.target.as_ref()?)))
 }

@@ -107,7 +107,7 @@ fn compile(c: &mut Compiling) {
 fn of_sessions(sessions: &Sessions) -> Vec<Arc<Item>> {
     let queue = |standing: &Standing| {
         let session = &standing.session;
-        let terms = &session.grant.as_ref()?.terms;
+        let terms = session.granted()?;
         let parent = terms.parent_queue.as_deref();
         let rate = terms.rate.as_ref()?;
         Some(rate.queue(session.number, &session.name, parent, terms.queue_type.as_ref()))

@@ -237,7 +237,7 @@ impl<'a> Mib<'a> {
     /// The speed of a port, if its link has one.
     fn mbps(&self, row: usize) -> u64 {
         let Kind::Ethernet { port } = self.interface(row).kind else { return 0 };
-        let link = self.r.program.links.get(port);
+        let link = self.r.program.links.get(port as usize);
         link.and_then(|link| link.speed_mbps).map_or(0, u64::from)
     }
 

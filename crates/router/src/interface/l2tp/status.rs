@@ -18,7 +18,7 @@ pub(crate) fn sessions_of(status: &RouterStatus, is: fn(&Carrier) -> bool) -> Ve
     let rows = sessions.map(|(call, item)| {
         let values = Values::from([
             ("name", text(&call.name)),
-            ("user", text(call.machine.user())),
+            ("user", text(call.user())),
             ("client-address", text(&call.carrier.caller())),
             ("encoding", call.encoding()),
             ("uptime", call.uptime(status.now)),

@@ -9,14 +9,16 @@
 
 use super::machine::{Machine, Phase};
 use super::mppe::Mppe;
-use super::users::{Grant, Profile};
+use super::users::Profile;
 use crate::interface::InterfaceId;
 use crate::interface::pppoe::Session;
 use config::ItemId;
 use hashbrown::HashTable;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::{MacAddr, Moment};
 
 /// Half-open calls of servers: more are not taken up until some are open or over.
@@ -84,25 +86,26 @@ pub(crate) enum Wire {
     Pptp(u16),
 }
 
-/// A session, or what is to become one: there may be many, and most are open and have nothing to say.
+/// A session, or what is to become one: there may be many, and most are open and have nothing to say. What
+/// others may know of it is its [`Session`], which they share.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    pub(crate) number: u64,
-    pub(crate) owner: Owner,
-    pub(crate) carrier: Carrier,
+    session: Arc<Session>,
     pub(crate) machine: Machine,
     /// When it was opened.
     pub(crate) since: Moment,
-    /// The name of its interface; of a server's that nobody has logged in to, of its number.
-    pub(crate) name: Arc<str>,
-    pub(crate) grant: Option<Arc<Grant>>,
     /// What few have, or only as long as they are not open.
     pub(crate) rest: Option<Box<Rest>>,
-    pub(crate) mppe: Option<Box<Mppe>>,
-    /// It counts among the half-open ones.
-    pub(crate) half_open: bool,
     /// When it is looked at again, or [`NEVER`]: [`Calls::wait`] says so.
     pub(crate) due: Moment,
+}
+
+impl Deref for Call {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
 }
 
 /// What few calls have, or only as long as they are not open.
@@ -111,6 +114,8 @@ pub(crate) struct Rest {
     pub(crate) client: Option<OfClient>,
     /// What the host calls its request, to know it when it comes again.
     pub(crate) host_uniq: Vec<u8>,
+    /// Of one that is encrypted.
+    pub(crate) mppe: Option<Mppe>,
     /// Of one that is looked at now and then.
     pub(crate) seen: Seen,
 }
@@ -138,20 +143,40 @@ pub(crate) struct Seen {
 }
 
 impl Call {
-    pub(crate) fn new(owner: Owner, carrier: Carrier, machine: Machine, now: Moment) -> Call {
-        Call {
+    pub(crate) fn new(
+        (owner, name): (Owner, &str),
+        carrier: Carrier,
+        machine: Machine,
+        now: Moment,
+    ) -> Call {
+        let session = Session {
             number: 0,
+            place: 0,
             half_open: matches!(owner, Owner::Server(_)),
             owner,
+            name: name.into(),
+            user_len: 0,
             carrier,
-            machine,
-            since: now,
-            name: "".into(),
-            grant: None,
-            rest: None,
-            mppe: None,
-            due: NEVER,
-        }
+            local: 0,
+            remote: 0,
+            mtu: 0,
+            of_pool: [false; 2],
+            terms: None,
+            encrypted: false,
+            route: None,
+            identifiers: None,
+        };
+        Call { session: Arc::new(session), machine, since: now, rest: None, due: NEVER }
+    }
+
+    /// What others know of it, to be changed: who has it already keeps what it was.
+    pub(crate) fn known(&mut self) -> &mut Session {
+        Arc::make_mut(&mut self.session)
+    }
+
+    /// Who has logged in, or as whom the client does.
+    pub(crate) fn user(&self) -> &str {
+        self.machine.login().map_or(self.session.user(), |login| &login.user)
     }
 
     /// What it was dialled for.
@@ -172,11 +197,35 @@ impl Call {
         self.rest.as_ref().map_or(&[], |rest| &rest.host_uniq)
     }
 
+    /// How it is encrypted, if it is.
+    pub(crate) fn mppe(&mut self) -> Option<&mut Mppe> {
+        self.rest.as_mut()?.mppe.as_mut()
+    }
+
+    /// Whether it is not.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.rest.as_ref().is_none_or(|rest| rest.mppe.is_none())
+    }
+
+    /// Encrypts it from now on.
+    pub(crate) fn encrypt(&mut self, mppe: Mppe) {
+        self.kept().mppe = Some(mppe);
+    }
+
+    /// Encrypts it no more.
+    pub(crate) fn decrypt(&mut self) {
+        self.rest = self.rest.take().map(|rest| Box::new(Rest { mppe: None, ..*rest }));
+    }
+
     /// What was seen of it since it is open.
     pub(crate) fn seen(&mut self) -> &mut Seen {
+        &mut self.kept().seen
+    }
+
+    fn kept(&mut self) -> &mut Rest {
         let seen = Seen { passed: (0, self.since), told: Moment::ZERO };
         let fresh = || Box::new(Rest { seen, ..Rest::default() });
-        &mut self.rest.get_or_insert_with(fresh).seen
+        self.rest.get_or_insert_with(fresh)
     }
 
     /// It is a session now.
@@ -197,36 +246,24 @@ impl Call {
         matches!(self.owner, Owner::Client(_))
     }
 
-    /// What its interface is, as an item.
-    pub(crate) fn item(&self, place: usize) -> ItemId {
-        match self.owner {
-            Owner::Client(item) => item,
-            Owner::Server(_) => ItemId(ITEMS + place as u32),
-        }
-    }
-
-    /// What the compiler is told of it.
-    fn session(&self, place: usize) -> Session {
+    /// What the compiler is told of it now.
+    fn told(&mut self) -> Arc<Session> {
         let (local, remote) = self.machine.addresses();
-        let granted = self.grant.as_ref().map(|grant| &grant.terms);
         let client = self.client();
-        let terms = granted.or(client.map(|client| &client.profile.terms));
-        Session {
-            number: self.number,
-            place: place as u32,
-            item: self.item(place),
-            name: self.name.clone(),
-            carrier: self.carrier,
+        let session = Session {
             local,
             remote,
             mtu: self.machine.mtu(),
-            clamps_mss: terms.is_some_and(|terms| terms.clamps_mss),
-            scripts: terms.map(|terms| terms.scripts.clone()).unwrap_or_default(),
-            encrypted: self.mppe.is_some(),
+            terms: client.map_or(self.terms.clone(), |client| Some(client.profile.terms.clone())),
+            encrypted: !self.is_plain(),
             route: client.and_then(|client| client.route),
-            grant: self.grant.clone(),
             identifiers: self.machine.identifiers().map(Box::new),
+            ..Session::clone(&self.session)
+        };
+        if session != *self.session {
+            self.session = Arc::new(session);
         }
+        self.session.clone()
     }
 }
 
@@ -245,7 +282,7 @@ pub(crate) struct Calls {
     /// How many each server has, by its interface and its service.
     by_server: HashMap<(InterfaceId, Arc<str>), usize>,
     half_open: usize,
-    due: BTreeSet<(Moment, u32)>,
+    waits: Waits,
     next_number: u64,
     /// An open session has changed since somebody asked.
     pub(crate) changed: bool,
@@ -253,6 +290,64 @@ pub(crate) struct Calls {
     pub(crate) told: Moment,
     /// The change of the configuration that was looked at.
     pub(crate) seen: u64,
+}
+
+/// Who is due when: to the nanosecond those of the seconds that have begun, by their second all others, a
+/// number each. Who is due otherwise than was thought stays there, and is not taken for due when it comes.
+#[derive(Clone, Debug, Default)]
+struct Waits {
+    soon: BTreeSet<(Moment, u32)>,
+    later: BTreeMap<u64, Vec<u32>>,
+    /// The first second that has not begun.
+    begun: u64,
+}
+
+impl Waits {
+    fn is_soon(&self, due: Moment) -> bool {
+        second(due) < self.begun
+    }
+
+    /// One that was due at another time, which it has left, is due at this one.
+    fn enter(&mut self, before: Moment, due: Moment, place: u32) {
+        if self.is_soon(due) {
+            self.soon.insert((due, place));
+        } else if self.is_soon(before) || second(before) != second(due) {
+            let places = self.later.entry(second(due)).or_default();
+            if places.len() == places.capacity() {
+                places.reserve_exact(8 + places.len() / 8);
+            }
+            places.push(place);
+        }
+    }
+
+    fn leave(&mut self, due: Moment, place: u32) {
+        if self.is_soon(due) {
+            self.soon.remove(&(due, place));
+        }
+    }
+
+    /// Those of the next second, which has begun by now.
+    fn next_second(&mut self, now: Moment) -> Option<Vec<u32>> {
+        let first = self.later.first_entry().filter(|first| *first.key() <= second(now));
+        let (second, places) = first.map_or((second(now), None), |first| {
+            let (second, places) = first.remove_entry();
+            (second, Some(places))
+        });
+        self.begun = self.begun.max(second + 1);
+        places
+    }
+
+    fn next(&self) -> Option<Moment> {
+        let soon = self.soon.first().map(|(due, _)| *due);
+        let later =
+            self.later.keys().next().map(|second| Moment::ZERO + Duration::from_secs(*second));
+        [soon, later].into_iter().flatten().min()
+    }
+}
+
+/// The second that a moment is in.
+fn second(at: Moment) -> u64 {
+    at.as_nanos() / 1_000_000_000
 }
 
 /// Later than anything.
@@ -337,10 +432,11 @@ impl Calls {
     /// Takes a call up, which is looked at as soon as possible.
     pub(crate) fn add(&mut self, mut call: Call, now: Moment) -> usize {
         self.next_number += 1;
-        (call.number, call.due) = (self.next_number, now);
         let most = self.rows.iter().map(Vec::len).sum::<usize>() as u32;
         let place = self.free.pop().unwrap_or(most);
-        self.due.insert((now, place));
+        call.due = now;
+        (call.known().number, call.known().place) = (self.next_number, place);
+        self.waits.enter(NEVER, now, place);
         let is_hosts = host(&call).is_some();
         if let Some(server) = server(&call) {
             *self.by_server.entry(server).or_default() += 1;
@@ -373,7 +469,7 @@ impl Calls {
             *n -= 1;
         }
         self.half_open -= usize::from(call.half_open);
-        self.due.remove(&(call.due, place as u32));
+        self.waits.leave(call.due, place as u32);
         self.free.push(place as u32);
         self.changed = true;
         Some(call)
@@ -383,12 +479,14 @@ impl Calls {
     pub(crate) fn has_opened(&mut self, place: usize) {
         self.changed = true;
         let Some(call) = self.get_mut(place) else { return };
-        let was_half_open = std::mem::take(&mut call.half_open);
+        let was_half_open = std::mem::take(&mut call.known().half_open);
         self.half_open -= usize::from(was_half_open);
     }
 
-    /// Gives a call a name that no other has: the first is without a number.
-    pub(crate) fn rename(&mut self, place: usize, stem: &str) {
+    /// Gives the call of a server the name of its user, which no other has: the first is without a number.
+    pub(crate) fn rename(&mut self, place: usize, user: &str) {
+        let Some(call) = self.get(place) else { return };
+        let stem = format!("{}-{user}", call.carrier.service());
         let mut name: Arc<str> = format!("<{stem}>").into();
         let mut n = 0;
         while self.named(&name).is_some_and(|other| other != place) {
@@ -396,7 +494,9 @@ impl Calls {
             name = format!("<{stem}-{n}>").into();
         }
         let Some(call) = self.get_mut(place) else { return };
-        let before = std::mem::replace(&mut call.name, name);
+        let known = call.known();
+        known.user_len = user.len() as u16;
+        let before = std::mem::replace(&mut known.name, name);
         leave(&mut self.by_name, self.keys.hash_one(before), place);
         let Calls { rows, keys, by_name, .. } = self;
         enter(by_name, rows, place as u32, |call| keys.hash_one(&call.name));
@@ -411,24 +511,34 @@ impl Calls {
     pub(crate) fn wait(&mut self, place: usize, due: Option<Moment>) {
         let Some(call) = self.get_mut(place) else { return };
         let before = std::mem::replace(&mut call.due, due.unwrap_or(NEVER));
-        self.due.remove(&(before, place as u32));
-        self.due.extend(due.map(|due| (due, place as u32)));
+        self.waits.leave(before, place as u32);
+        if let Some(due) = due {
+            self.waits.enter(before, due, place as u32);
+        }
     }
 
     /// One that is due now.
-    pub(crate) fn is_due(&self, now: Moment) -> Option<usize> {
-        self.due.first().filter(|(due, _)| *due <= now).map(|(_, place)| *place as usize)
+    pub(crate) fn is_due(&mut self, now: Moment) -> Option<usize> {
+        while let Some(places) = self.waits.next_second(now) {
+            for place in places {
+                let due = self.get(place as usize).map(|call| call.due);
+                self.waits
+                    .soon
+                    .extend(due.filter(|due| self.waits.is_soon(*due)).map(|due| (due, place)));
+            }
+        }
+        self.waits.soon.first().filter(|(due, _)| *due <= now).map(|(_, place)| *place as usize)
     }
 
-    /// When the next one is due.
+    /// When the next one is due, or is to be looked for.
     pub(crate) fn next_due(&self) -> Option<Moment> {
-        self.due.first().map(|(due, _)| *due)
+        self.waits.next()
     }
 
     /// The open sessions.
-    pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
-        let open = self.iter().filter(|(_, call)| call.is_open());
-        open.map(|(place, call)| Arc::new(call.session(place))).collect()
+    pub(crate) fn sessions(&mut self) -> Vec<Arc<Session>> {
+        let open = self.rows.iter_mut().flatten().flatten().filter(|call| call.is_open());
+        open.map(Call::told).collect()
     }
 }
 

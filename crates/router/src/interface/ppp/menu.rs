@@ -58,7 +58,7 @@ fn remove(
     now: Moment,
 ) -> Result<Started<Router>, String> {
     let items = facility::items(call, tree)?;
-    crate::flow::end_sessions(r, now, |session| items.contains(&session.item));
+    crate::flow::end_sessions(r, now, |session| items.contains(&session.item()));
     DONE
 }
 

@@ -1,7 +1,7 @@
 //! PPP: what its links have in common, whatever carries them.
 //!
 //! ```text
-//! pppoe, l2tp, pptp ─► packets of a session ─► [machine] ─► Check ─► [users]: secret, profile ─► Grant
+//! pppoe, l2tp, pptp ─► packets of a session ─► [machine] ─► Check ─► [users]: secret, profile ─► Terms
 //!                                                 └► open ─► [calls] ─► an interface, addresses, routes,
 //!                                                                       a queue, lists
 //! ```

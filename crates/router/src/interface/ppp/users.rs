@@ -97,21 +97,6 @@ pub(crate) struct Offer {
     pub(crate) terms: Arc<Terms>,
 }
 
-/// What he has.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Grant {
-    /// Whose it is.
-    pub(crate) user: Arc<str>,
-    /// The router's end.
-    pub(crate) local: u32,
-    /// His.
-    pub(crate) remote: u32,
-    /// Which of them are of pools.
-    pub(crate) of_pool: [bool; 2],
-    /// Most have their profile's.
-    pub(crate) terms: Arc<Terms>,
-}
-
 /// Why somebody may not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {

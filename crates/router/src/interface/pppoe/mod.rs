@@ -20,13 +20,11 @@ pub(crate) mod state;
 pub(crate) mod status;
 
 use super::InterfaceId;
-use super::ppp::calls::{Carrier, ITEMS};
+use super::ppp::calls::{Carrier, ITEMS, Owner};
 use super::ppp::dial::{Dialler, Listener};
-use super::ppp::users::{Grant, Scripts};
+use super::ppp::users::{Scripts, Terms};
 use config::{ItemId, Read, Tree};
-use hashbrown::HashTable;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use wire::MacAddr;
 
@@ -39,17 +37,21 @@ impl SessionAt {
     pub(crate) const NONE: SessionAt = SessionAt(u32::MAX);
 }
 
-/// An open session.
+/// A session: what the compiler is told of it when it is open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     /// No other one ever has it.
     pub(crate) number: u64,
     /// Its call's place.
     pub(crate) place: u32,
-    /// What its interface is, as an item.
-    pub(crate) item: ItemId,
-    /// Its interface's name.
+    /// Whose it is.
+    pub(crate) owner: Owner,
+    /// Its interface's name: of a server's that nobody has logged in to, of its number.
     pub(crate) name: Arc<str>,
+    /// Of a server's: how long the user's name is in it.
+    pub(crate) user_len: u16,
+    /// It counts among those that are not open yet.
+    pub(crate) half_open: bool,
     /// What carries its packets.
     pub(crate) carrier: Carrier,
     /// The router's address.
@@ -58,16 +60,14 @@ pub struct Session {
     pub remote: u32,
     /// The longest packet that both ends take.
     pub mtu: u16,
-    /// `change-tcp-mss`.
-    pub(crate) clamps_mss: bool,
-    /// `on-up` and `on-down`.
-    pub(crate) scripts: Arc<Scripts>,
+    /// Which of the addresses are of pools, to be given back.
+    pub(crate) of_pool: [bool; 2],
+    /// What is granted to a server's user, once he has logged in; of a client, what its profile says.
+    pub(crate) terms: Option<Arc<Terms>>,
     /// MPPE: what passes has to go the slow way, by its keys.
     pub(crate) encrypted: bool,
     /// Of a client: the distance of its default route.
     pub(crate) route: Option<u8>,
-    /// Of a server's: what the user has.
-    pub(crate) grant: Option<Arc<Grant>>,
     /// IPv6's interface identifiers of this end and the other, if both speak of it.
     pub(crate) identifiers: Option<Box<([u8; 8], [u8; 8])>>,
 }
@@ -103,7 +103,36 @@ impl Session {
 
     /// Whether it is one of the router's servers.
     pub(crate) fn is_servers(&self) -> bool {
-        self.item.0 >= ITEMS
+        matches!(self.owner, Owner::Server(_))
+    }
+
+    /// What its interface is, as an item.
+    pub(crate) fn item(&self) -> ItemId {
+        match self.owner {
+            Owner::Client(item) => item,
+            Owner::Server(_) => ItemId(ITEMS + self.place),
+        }
+    }
+
+    /// What the user of a server's session has.
+    pub(crate) fn granted(&self) -> Option<&Arc<Terms>> {
+        self.terms.as_ref().filter(|_| self.is_servers())
+    }
+
+    /// Who has logged in to a server's: his name is in the interface's, `<pppoe-user>`.
+    pub(crate) fn user(&self) -> &str {
+        let before = "<".len() + self.carrier.service().len() + "-".len();
+        self.name.get(before..before + usize::from(self.user_len)).unwrap_or("")
+    }
+
+    /// `change-tcp-mss`.
+    pub(crate) fn clamps_mss(&self) -> bool {
+        self.terms.as_ref().is_some_and(|terms| terms.clamps_mss)
+    }
+
+    /// `on-up` and `on-down`.
+    pub(crate) fn scripts(&self) -> Option<&Scripts> {
+        self.terms.as_ref().map(|terms| &*terms.scripts)
     }
 }
 
@@ -120,9 +149,6 @@ pub struct Standing {
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
     list: Vec<Standing>,
-    /// PPPoE's, by what carries them.
-    by_wire: HashTable<SessionAt>,
-    keys: RandomState,
     /// L2TP's, by tunnel and number.
     by_l2tp: HashMap<(u16, u16), InterfaceId>,
     /// PPTP's, by the call's number.
@@ -140,14 +166,8 @@ impl Sessions {
         match session.carrier {
             Carrier::L2tp { tunnel, id, .. } => _ = self.by_l2tp.insert((tunnel, id), interface),
             Carrier::Pptp { id, .. } => _ = self.by_pptp.insert(id, interface),
-            Carrier::Pppoe { .. } => {
-                let Sessions { list, keys, by_wire, .. } = self;
-                let hash = |at: &SessionAt| {
-                    let standing = list.get(at.0 as usize);
-                    keys.hash_one(standing.map(|standing| standing.session.carrier))
-                };
-                by_wire.insert_unique(hash(&at), at, hash);
-            }
+            // Its call knows its place.
+            Carrier::Pppoe { .. } => {}
         }
         at
     }
@@ -185,14 +205,6 @@ impl Sessions {
     #[inline]
     pub(crate) fn of_l2tp(&self, tunnel: u16, id: u16) -> Option<InterfaceId> {
         self.by_l2tp.get(&(tunnel, id)).copied()
-    }
-
-    /// The one that a packet belongs to: of this interface, with this number and from this address.
-    pub(crate) fn find(&self, on: InterfaceId, id: u16, peer: MacAddr) -> Option<&Standing> {
-        let carrier = Carrier::Pppoe { on, id, peer };
-        let is = |at: &SessionAt| self.get(*at).is_some_and(|it| it.session.carrier == carrier);
-        let at = self.by_wire.find(self.keys.hash_one(Some(carrier)), is);
-        at.and_then(|&at| self.get(at))
     }
 }
 

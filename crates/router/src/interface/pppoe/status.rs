@@ -47,7 +47,7 @@ pub(crate) fn open<'a>(status: &'a RouterStatus) -> impl Iterator<Item = (&'a Ca
     standing.filter_map(|standing| {
         let call = status.router.link.calls.get(standing.session.place as usize)?;
         let same = call.number == standing.session.number && !call.is_client();
-        same.then_some((call, standing.session.item))
+        same.then_some((call, standing.session.item()))
     })
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
     let row = |(call, item): (&Call, ItemId)| {
         let values = Values::from([
             ("name", text(&call.name)),
-            ("user", text(call.machine.user())),
+            ("user", text(call.user())),
             ("service", text(call.service())),
             ("remote-address", Value::Text(call.carrier.caller())),
             ("encoding", call.encoding()),
@@ -74,7 +74,7 @@ pub(crate) fn active(status: &RouterStatus) -> Vec<Item> {
     let text = |text: &str| Value::Text(text.to_string());
     let row = |(call, item): (&Call, ItemId)| {
         let values = Values::from([
-            ("name", text(call.machine.user())),
+            ("name", text(call.user())),
             ("service", text(call.carrier.service())),
             ("caller-id", Value::Text(call.carrier.caller())),
             ("address", ip(call.machine.addresses().1)),

@@ -74,7 +74,7 @@ impl Machine {
     fn begin_anew(&mut self) {
         (self.lcp, self.auth, self.ipcp, self.ccp) = Default::default();
         self.ipv6cp = Talk { off: self.ipv6cp.off, ..Talk::default() };
-        (self.phase, self.user) = (Phase::Establish, "".into());
+        self.phase = Phase::Establish;
         (self.mode, self.doing, self.servers) = ([None; 2], None, None);
         (self.local, self.remote, self.encryption) = (0, 0, Encryption::No);
         (self.may_encrypt, self.has_short) = (false, false);
@@ -99,11 +99,12 @@ impl Machine {
                 Some(mru) if is_nak => self.mru = self.mru.min(mru.max(LEAST_MRU)),
                 _ => self.mru = DEFAULT_MRU.min(self.mru),
             },
-            (AUTH, Role::Server { asks, .. }) => {
-                let wanted = Way::read(value).filter(|&way| is_nak && asks.has(way));
+            (AUTH, Role::Server) => {
+                let has = |way: Way| self.asks & way.bit() != 0;
+                let wanted = Way::read(value).filter(|&way| is_nak && has(way));
                 // The next worse one.
                 let mut others = Way::ALL.into_iter().skip_while(|way| Some(*way) != self.way);
-                let other = others.find(|&way| asks.has(way) && Some(way) != self.way);
+                let other = others.find(|&way| has(way) && Some(way) != self.way);
                 match wanted.or(other.filter(|_| is_nak)) {
                     Some(way) => self.way = Some(way),
                     None => return false,
@@ -117,7 +118,7 @@ impl Machine {
 
     pub(super) fn ask_lcp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
         let mut asked = vec![(MRU, self.mru.to_be_bytes().to_vec())];
-        if let (Role::Server { .. }, Some(way)) = (&self.role, self.way) {
+        if let (Role::Server, Some(way)) = (&self.role, self.way) {
             asked.push((AUTH, way.option()));
         }
         asked.push((MAGIC, self.magic.to_be_bytes().to_vec()));
@@ -158,11 +159,11 @@ impl Machine {
         if !self.lcp.is_open() || self.phase != Phase::Establish {
             return;
         }
-        (self.phase, self.heard, self.echo) = (Phase::Authenticate, now, now);
+        (self.phase, self.heard_ms) = (Phase::Authenticate, now.as_millis_u32());
         match (&self.role, self.way) {
             (_, Some(_)) => self.ask_login(now, out),
             (Role::Client(_), None) => self.begin_network(now, out),
-            (Role::Server { .. }, None) => self.close(End::NoWay, out),
+            (Role::Server, None) => self.close(End::NoWay, out),
         }
     }
 }

@@ -37,6 +37,10 @@ impl Way {
     /// The best first.
     pub(super) const ALL: [Way; 4] = [Way::Mschap2, Way::Mschap1, Way::Chap, Way::Pap];
 
+    pub(super) fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
     pub(super) fn option(self) -> Vec<u8> {
         let algorithm = match self {
             Way::Pap => return protocol::PAP.to_be_bytes().to_vec(),
@@ -60,6 +64,11 @@ impl Ways {
             Way::Mschap1 => self.mschap1,
             Way::Mschap2 => self.mschap2,
         }
+    }
+
+    /// A bit for each.
+    pub(super) fn bits(self) -> u8 {
+        Way::ALL.into_iter().filter(|way| self.has(*way)).map(Way::bit).sum()
     }
 
     pub(super) fn best(self) -> Option<Way> {
@@ -130,7 +139,7 @@ impl Machine {
                 let data = parts.concat();
                 out.push(Control { code: 1, id: tries, data: &data }.write(protocol::PAP));
             }
-            (Role::Server { .. }, Some(way)) if way != Way::Pap && is_free => {
+            (Role::Server, Some(way)) if way != Way::Pap && is_free => {
                 let challenge = match way {
                     Way::Mschap1 => &self.challenge[..8],
                     _ => &self.challenge[..],
@@ -197,7 +206,7 @@ impl Machine {
                     (doing.pass.keys, doing.awaited) = (keys, awaited);
                 }
             }
-            (2, Role::Server { .. }, Some((answer, name))) if control.id == 1 => {
+            (2, Role::Server, Some((answer, name))) if control.id == 1 => {
                 self.auth.id = 1;
                 let (id, challenge) = (1, self.challenge);
                 let proof = match (way, answer.try_into()) {
@@ -227,19 +236,18 @@ impl Machine {
         Said::Nothing
     }
 
-    /// What becomes of an attempt: what he is given, or nothing.
+    /// What becomes of an attempt: what he is given, or nothing; whether he is who is logged in already.
     pub(crate) fn admit(
         &mut self,
         now: Moment,
-        user: &Arc<str>,
-        admitted: Option<Admitted>,
+        (admitted, is_same): (Option<Admitted>, bool),
         out: &mut Vec<Vec<u8>>,
     ) {
         self.doing().checking = None;
         let is_pap = self.way == Some(Way::Pap);
         let kind = if is_pap { protocol::PAP } else { protocol::CHAP };
         let (yes, no) = if is_pap { (2, 3) } else { (3, 4) };
-        let repeated = matches!(self.phase, Phase::Network | Phase::Open) && *self.user == **user;
+        let repeated = is_same && matches!(self.phase, Phase::Network | Phase::Open);
         let granted = admitted.filter(|_| self.phase == Phase::Authenticate);
         let message = match (&granted, self.way) {
             (Some(admitted), _) => admitted.pass.message.clone(),
@@ -265,7 +273,7 @@ impl Machine {
                 (self.local, self.remote, self.encryption) = (local, remote, encryption);
                 let servers = Servers { dns, wins };
                 self.servers = (servers != Servers::default()).then(|| Box::new(servers));
-                (self.user, self.doing().pass) = (user.clone(), pass);
+                self.doing().pass = pass;
                 self.begin_network(now, out);
             }
             None if repeated => out.push(answer),

@@ -23,7 +23,6 @@ mod network;
 use super::mppe::Mode;
 use super::mschap::Keys;
 use std::num::NonZeroU16;
-use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
 use wire::ppp::{self, Control, code, protocol};
@@ -36,7 +35,7 @@ pub(crate) enum Role {
     /// Proves who it is, and takes the address it is given.
     Client(Box<Login>),
     /// Asks who the other one is, and gives addresses.
-    Server { asks: Ways },
+    Server,
 }
 
 /// Who a client is, and what it wants.
@@ -239,6 +238,8 @@ const MPPE_OVERHEAD: u16 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     role: Role,
+    /// What a server asks for: a bit for each [`Way`].
+    asks: u8,
     doing: Option<Box<Doing>>,
     phase: Phase,
     lcp: Talk,
@@ -252,7 +253,6 @@ pub(crate) struct Machine {
     peer_mru: u16,
     magic: u32,
     challenge: [u8; 16],
-    user: Arc<str>,
     /// This end's address, and the other's.
     local: u32,
     remote: u32,
@@ -263,20 +263,22 @@ pub(crate) struct Machine {
     has_short: bool,
     /// How this end encrypts, and the other.
     mode: [Option<Mode>; 2],
-    identifier: [u8; 8],
-    peer_identifier: [u8; 8],
+    /// The interface identifiers of this end and the other, if it speaks of IPv6.
+    identifiers: Option<Box<[[u8; 8]; 2]>>,
     /// `keepalive-timeout`, in seconds; `None` never asks.
     keepalive: Option<NonZeroU16>,
-    heard: Moment,
-    echo: Moment,
+    /// When something was heard last, and when it was asked whether anybody is there
+    /// ([`Moment::as_millis_u32`]).
+    heard_ms: u32,
+    asked_ms: u32,
 }
 
 impl Machine {
-    /// One that begins now. `mru` is the longest packet it takes; `dice` are for its magic number and its
+    /// One that begins now; a server asks in these ways who the other one is. `mru` is the longest packet it takes; `dice` are for its magic number and its
     /// challenge; `ipv6` is whether it speaks of IPv6.
     pub(crate) fn new(
         now: Moment,
-        role: Role,
+        (role, asks): (Role, Ways),
         (mru, ipv6): (u16, bool),
         keepalive: Option<Duration>,
         mut dice: impl FnMut() -> u32,
@@ -287,7 +289,7 @@ impl Machine {
             part.copy_from_slice(&dice().to_be_bytes());
         }
         let way = match &role {
-            Role::Server { asks } => asks.best(),
+            Role::Server => asks.best(),
             Role::Client(_) => None,
         };
         let mut machine = Machine {
@@ -302,7 +304,6 @@ impl Machine {
             peer_mru: DEFAULT_MRU,
             magic: dice() | 1,
             challenge,
-            user: "".into(),
             local: 0,
             remote: 0,
             servers: None,
@@ -311,16 +312,17 @@ impl Machine {
             has_short: false,
             mode: [None; 2],
             doing: None,
-            identifier: [0; 8],
-            peer_identifier: [0; 8],
+            identifiers: None,
             keepalive: keepalive.and_then(|time| NonZeroU16::new(time.as_secs() as u16)),
-            heard: now,
-            echo: now,
+            heard_ms: now.as_millis_u32(),
+            asked_ms: now.as_millis_u32(),
             role,
+            asks: asks.bits(),
         };
         // RFC 5072 §4.1: a number that is nobody's globally (the bit is 0), and not none.
         let [a, b] = [dice() & !0x0200_0000, dice() | 1].map(u32::to_be_bytes);
-        machine.identifier = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
+        let own = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]];
+        machine.identifiers = ipv6.then(|| Box::new([own, [0; 8]]));
         machine.ask_lcp(now, out);
         machine
     }
@@ -359,7 +361,8 @@ impl Machine {
     /// The interface identifiers of this end and of the other, once IPv6CP is open.
     pub(crate) fn identifiers(&self) -> Option<([u8; 8], [u8; 8])> {
         let open = self.phase == Phase::Open && self.ipv6cp.is_open();
-        open.then_some((self.identifier, self.peer_identifier))
+        let [own, peer] = **self.identifiers.as_ref().filter(|_| open)?;
+        Some((own, peer))
     }
 
     /// The longest packet that both ends take.
@@ -368,9 +371,12 @@ impl Machine {
         if self.ccp.is_open() { least - MPPE_OVERHEAD } else { least }
     }
 
-    /// Who has logged in; empty as long as nobody has.
-    pub(crate) fn user(&self) -> &Arc<str> {
-        &self.user
+    /// Who a client is.
+    pub(crate) fn login(&self) -> Option<&Login> {
+        match &self.role {
+            Role::Client(login) => Some(login),
+            Role::Server => None,
+        }
     }
 
     /// How what is sent is encrypted, and what is received, if it is.
@@ -462,17 +468,19 @@ impl Machine {
 
     fn keep_alive(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) -> Option<Moment> {
         let timeout = Duration::from_secs(self.keepalive?.get().into());
-        if now >= self.heard + timeout {
+        let since = |ms| Duration::from_millis(now.as_millis_u32().wrapping_sub(ms).into());
+        let silent = since(self.heard_ms);
+        if silent >= timeout {
             self.close(End::Silent, out);
             return None;
         }
-        if now >= self.echo {
-            self.echo = now + timeout / 3;
+        if since(self.asked_ms) >= timeout / 3 {
+            self.asked_ms = now.as_millis_u32();
             self.lcp.id = self.lcp.id.wrapping_add(1);
             let (id, magic) = (self.lcp.id, self.magic.to_be_bytes());
             out.push(Control { code: code::ECHO_REQUEST, id, data: &magic }.write(protocol::LCP));
         }
-        Some(self.echo.min(self.heard + timeout))
+        Some(now + (timeout - silent).min((timeout / 3).saturating_sub(since(self.asked_ms))))
     }
 
     /// Takes in a control packet.
@@ -492,7 +500,7 @@ impl Machine {
         if matches!(self.phase, Phase::Down(_)) {
             return Said::Nothing;
         }
-        self.heard = now;
+        self.heard_ms = now.as_millis_u32();
         let control = Control::read(bytes);
         match (kind, control) {
             (protocol::LCP, Some(control)) => self.lcp(now, control, out),

@@ -20,7 +20,7 @@ const RESET_ACK: u8 = 15;
 impl Machine {
     pub(super) fn begin_network(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
         if let Role::Client(login) = &self.role {
-            (self.user, self.encryption) = ((&*login.user).into(), login.encryption);
+            self.encryption = login.encryption;
         }
         let keys = self.doing().pass.keys;
         self.may_encrypt = self.encryption != Encryption::No && keys.is_some();
@@ -61,7 +61,8 @@ impl Machine {
         if self.local == 0 || self.local == self.remote {
             return self.close(End::NoAddress, out);
         }
-        (self.phase, self.echo) = (Phase::Open, now);
+        // It asks at once.
+        (self.phase, self.asked_ms) = (Phase::Open, now.as_millis_u32().wrapping_sub(1 << 30));
     }
 
     pub(super) fn ask_ipcp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
@@ -75,7 +76,7 @@ impl Machine {
 
     pub(super) fn judge_ipcp(&mut self, option: u8, value: &[u8]) -> Verdict {
         let Ok(said) = value.try_into().map(u32::from_be_bytes) else { return Verdict::Unknown };
-        let is_server = matches!(self.role, Role::Server { .. });
+        let is_server = matches!(self.role, Role::Server);
         let wins = || self.servers.as_ref().map_or([0; 2], |servers| servers.wins);
         let known = match option {
             ADDRESS if is_server => self.remote,
@@ -143,20 +144,25 @@ impl Machine {
         true
     }
 
+    /// The interface identifiers of both ends.
+    fn ends(&mut self) -> &mut [[u8; 8]; 2] {
+        self.identifiers.get_or_insert_default()
+    }
+
     pub(super) fn ask_ipv6cp(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) {
-        let asked = [(IDENTIFIER, self.identifier.to_vec())];
+        let asked = [(IDENTIFIER, self.ends()[0].to_vec())];
         self.ask(protocol::IPV6CP, &asked, now, out);
     }
 
     pub(super) fn judge_ipv6cp(&mut self, option: u8, value: &[u8]) -> Verdict {
         match (option, value.try_into()) {
-            (IDENTIFIER, Ok(said)) if said != [0; 8] && said != self.identifier => {
-                self.peer_identifier = said;
+            (IDENTIFIER, Ok(said)) if said != [0; 8] && said != self.ends()[0] => {
+                self.ends()[1] = said;
                 Verdict::Fine
             }
             // §4.1: none, or the same as ours: another one.
             (IDENTIFIER, Ok(_)) => {
-                let mut other = self.identifier;
+                let mut other = self.ends()[0];
                 other[7] ^= 2;
                 Verdict::Other(other.to_vec())
             }
@@ -181,7 +187,7 @@ impl Machine {
                 let said = said.and_then(|(_, value)| (*value).try_into().ok());
                 match said.filter(|said| *said != [0; 8] && !too_often) {
                     Some(said) => {
-                        self.identifier = said;
+                        self.ends()[0] = said;
                         self.ask_ipv6cp(now, out);
                     }
                     None => self.ipv6cp = Talk::off(),

@@ -6,17 +6,18 @@ fn at(seconds: u64) -> Moment {
     Moment::ZERO + Duration::from_secs(seconds)
 }
 
-fn client(password: &str, allow: Ways) -> Role {
+fn client(password: &str, allow: Ways) -> (Role, Ways) {
     encrypting(password, allow, Encryption::Yes)
 }
 
-fn encrypting(password: &str, allow: Ways, encryption: Encryption) -> Role {
+fn encrypting(password: &str, allow: Ways, encryption: Encryption) -> (Role, Ways) {
     let (user, password) = ("bob".to_string(), password.to_string());
-    Role::Client(Box::new(Login { user, password, allow, wants_dns: true, encryption }))
+    let login = Login { user, password, allow, wants_dns: true, encryption };
+    (Role::Client(Box::new(login)), NONE)
 }
 
-fn server(asks: Ways) -> Role {
-    Role::Server { asks }
+fn server(asks: Ways) -> (Role, Ways) {
+    (Role::Server, asks)
 }
 
 const NONE: Ways = Ways { pap: false, chap: false, mschap1: false, mschap2: false };
@@ -40,7 +41,7 @@ struct Link {
 }
 
 impl Link {
-    fn new(roles: [Role; 2], mrus: [u16; 2], lost: Option<usize>) -> Link {
+    fn new(roles: [(Role, Ways); 2], mrus: [u16; 2], lost: Option<usize>) -> Link {
         let mut wires = [Vec::new(), Vec::new()];
         let mut seed = 7;
         let mut make = |n: usize, role| {
@@ -77,7 +78,7 @@ impl Link {
                     pass,
                     ..Admitted::default()
                 });
-                self.ends[n].admit(now, &(&*user).into(), admitted, &mut out);
+                self.ends[n].admit(now, (admitted, true), &mut out);
             }
             self.wires[1 - n].extend(out);
         }
@@ -132,7 +133,6 @@ fn ends_meet() {
                 assert_eq!(ends[0].addresses(), (0x0a00_0002, 0x0a00_0001));
                 assert_eq!(ends[1].addresses(), (0x0a00_0001, 0x0a00_0002));
                 assert_eq!(ends.map(Machine::mtu), [1480, 1480]);
-                assert_eq!(ends.map(|end| &**end.user()), ["bob", "bob"]);
                 assert_eq!(ends[0].dns(), [0x0808_0808, 0]);
                 let [ours, theirs] = ends.map(Machine::identifiers);
                 assert_eq!(ours, theirs.map(|(own, other)| (other, own)));
