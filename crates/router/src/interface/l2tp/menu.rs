@@ -38,27 +38,11 @@ pub(crate) static SECRETS: Facility = Facility { part_of: Some(&ALL), ..Facility
 pub(crate) static CLIENT: Menu = Menu {
     path: "/interface l2tp-client",
     kind: clients("l2tp-out"),
-    properties: &[
-        RUNNING,
-        NAME,
-        MTU,
-        MRU,
-        MRRU,
-        dial::SERVER,
-        USER,
-        PASSWORD,
-        PROFILE,
-        KEEPALIVE,
-        DEFAULT_ROUTE,
-        DISTANCE,
-        ON_DEMAND,
-        PEER_DNS,
-        ALLOW,
+    properties: &dials::<19>(&[
         Property::only("use-ipsec", &Type::Bool, &["no"], "IPsec is not built"),
         Property::missing("ipsec-secret", "IPsec is not built"),
         FAST,
-        ACTUAL_MTU,
-    ],
+    ]),
     help: "Connections to L2TP servers.",
 };
 

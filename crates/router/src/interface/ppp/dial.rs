@@ -199,6 +199,36 @@ pub(crate) const SHOWN: &[Property] = &[
 ];
 
 // Of clients.
+/// What a client has that dials an address, but for the last.
+const DIALS: &[Property] = &[
+    RUNNING,
+    NAME,
+    MTU,
+    MRU,
+    MRRU,
+    SERVER,
+    USER,
+    PASSWORD,
+    PROFILE,
+    KEEPALIVE,
+    DEFAULT_ROUTE,
+    DISTANCE,
+    ON_DEMAND,
+    PEER_DNS,
+    ALLOW,
+];
+
+/// All that it has, what only its carrier has among it.
+pub(crate) const fn dials<const N: usize>(own: &[Property]) -> [Property; N] {
+    assert!(N == DIALS.len() + own.len() + 1);
+    let (mut all, mut at) = ([ACTUAL_MTU; N], 0);
+    while at + 1 < N {
+        all[at] = if at < DIALS.len() { DIALS[at] } else { own[at - DIALS.len()] };
+        at += 1;
+    }
+    all
+}
+
 pub(crate) const RUNNING: Property = Property::flag("running", 'R', "It is connected.");
 pub(crate) const NAME: Property =
     Property::new("name", Type::Text, "Name of the interface.").column();
@@ -213,7 +243,7 @@ pub(crate) const MRRU: Property = Property::only(
     &["disabled"],
     "packets are not sent in parts",
 );
-pub(crate) const SERVER: Property =
+const SERVER: Property =
     Property::new("connect-to", Type::Address, "The server.").required().column();
 pub(crate) const USER: Property =
     Property::new("user", Type::Text, "The name to log in with.").column();

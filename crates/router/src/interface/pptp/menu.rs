@@ -28,24 +28,7 @@ pub(crate) static SESSIONS: Facility = Facility {
 pub(crate) static CLIENT: Menu = Menu {
     path: "/interface pptp-client",
     kind: clients("pptp-out"),
-    properties: &[
-        RUNNING,
-        NAME,
-        MTU,
-        MRU,
-        MRRU,
-        dial::SERVER,
-        USER,
-        PASSWORD,
-        PROFILE,
-        KEEPALIVE,
-        DEFAULT_ROUTE,
-        DISTANCE,
-        ON_DEMAND,
-        PEER_DNS,
-        ALLOW,
-        ACTUAL_MTU,
-    ],
+    properties: &dials::<16>(&[]),
     help: "Connections to PPTP servers.",
 };
 
