@@ -39,6 +39,7 @@ pub mod attribute {
     pub const SERVICE_TYPE: u8 = 6;
     pub const FRAMED_PROTOCOL: u8 = 7;
     pub const FRAMED_IP_ADDRESS: u8 = 8;
+    pub const FILTER_ID: u8 = 11;
     pub const FRAMED_ROUTE: u8 = 22;
     pub const CLASS: u8 = 25;
     pub const VENDOR: u8 = 26;

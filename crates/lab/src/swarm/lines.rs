@@ -268,5 +268,8 @@ pub(super) const LAN: &[&str] = &[
     "/ip dhcp-client set [find] add-default-route=no",
     "/ppp secret set [find] password=q",
     "/ppp profile set [find] change-tcp-mss=yes",
+    "/ppp profile set [find] incoming-filter=of-session outgoing-filter=of-session",
+    "/ip firewall filter add chain=forward action=jump jump-target=ppp",
+    "/ip firewall filter add chain=of-session protocol=udp dst-port=7 action=drop",
     "/interface pppoe-server server set [find] one-session-per-host=yes keepalive-timeout=2",
 ];

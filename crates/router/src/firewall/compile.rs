@@ -88,22 +88,28 @@ pub struct Setting<'a> {
 
 /// Compiles the enabled rules of a table. `gated` is false only to test that gates change nothing.
 pub(crate) fn compile<A: Table>(setting: &mut Setting, gated: bool) -> Ruleset<A> {
-    compile_of(setting, gated, (A::PATH, false))
+    compile_of(setting, gated, (A::PATH, false), &[])
+}
+
+/// The same, and of rules before them that nobody has typed.
+pub(crate) fn compile_and<A: Table>(setting: &mut Setting, more: &[Item]) -> Ruleset<A> {
+    compile_of(setting, true, (A::PATH, false), more)
 }
 
 /// The same of the menu of this path, which is of IPv6.
 pub(crate) fn compile6<A: Table>(setting: &mut Setting, path: &str) -> Ruleset<A> {
-    compile_of(setting, true, (path, true))
+    compile_of(setting, true, (path, true), &[])
 }
 
 fn compile_of<A: Table>(
     setting: &mut Setting,
     gated: bool,
     (path, v6): (&str, bool),
+    more: &[Item],
 ) -> Ruleset<A> {
     let numbered = setting.tree.items(path).iter().enumerate();
     let numbers: HashMap<ItemId, usize> = numbered.map(|(n, item)| (item.id, n)).collect();
-    let items: Vec<&Item> = setting.tree.enabled(path).collect();
+    let items: Vec<&Item> = more.iter().chain(setting.tree.enabled(path)).collect();
     let mut around = Surroundings::of(setting);
     around.v6 = v6;
     let mut compiler = Compiler::<A>::new();

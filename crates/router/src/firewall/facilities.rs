@@ -13,6 +13,7 @@ use crate::compiler::Compiling;
 use crate::counter::Count;
 use crate::facility::{self, DONE, Facility, Rows};
 use crate::interface::facilities::ALL as INTERFACES;
+use crate::interface::ppp::filters;
 use crate::ip::facilities::ROUTE;
 use crate::ip::nat_pmp;
 use crate::ipv6::firewall as firewall6;
@@ -89,8 +90,11 @@ pub(crate) static FILTER: Facility = Facility {
     compile: |c| {
         c.remove_rules(&menu::FILTER);
         let (old, before) = (c.program.filter.clone(), c.before(&FILTER));
+        let of_sessions = filters::rules(&c.program.opened);
+        let before = before.filter(|_| of_sessions.is_empty());
         let patched = before.and_then(|before| old.patched(&mut setting(c), before));
-        let filter = patched.unwrap_or_else(|| Filter::compile(&mut setting(c)));
+        let whole = || Filter::compile_and(&mut setting(c), &of_sessions);
+        let filter = patched.unwrap_or_else(whole);
         c.program.filter = Arc::new(filter);
     },
     check: |item, _| menu::check(item),
@@ -98,11 +102,9 @@ pub(crate) static FILTER: Facility = Facility {
     remark: |status, item| {
         let filter = &status.router.program.filter;
         let why = filter.invalid(item.id).map(ToString::to_string);
-        why.or_else(|| {
-            shadow(filter.shadowed_by(item.id)?, dummy_rules(status, &["forward"]).len())
-        })
+        why.or_else(|| shadow(filter.shadowed_by(item.id)?, made_rules(status).len()))
     },
-    rows: Rows::Few(|status| dummy_rules(status, &["forward"])),
+    rows: Rows::Few(made_rules),
     commands: &[
         (&facility::reset(&menu::FILTER), reset_rules),
         (&facility::reset_all(&menu::FILTER), reset_rules),
@@ -269,6 +271,12 @@ pub(crate) fn reset_rules(
 fn dummy_rules(status: &RouterStatus, chains: &[&str]) -> Vec<Item> {
     let fasttracked = status.router.v4.connections.fasttracked();
     dummies_of(fasttracked, status.router.stats.paths.ipv4_fasttrack, chains)
+}
+
+/// The filter's rules that nobody has typed, which stand before all others.
+fn made_rules(status: &RouterStatus) -> Vec<Item> {
+    let of_sessions = filters::rules(&status.router.program.opened);
+    [dummy_rules(status, &["forward"]), of_sessions].concat()
 }
 
 /// The same of IPv6.

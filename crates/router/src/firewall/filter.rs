@@ -177,7 +177,12 @@ pub struct Filter {
 impl Filter {
     /// Compiles the enabled rules of `/ip firewall filter`.
     pub fn compile(setting: &mut Setting) -> Filter {
-        Filter { rules: compile::compile(setting, true) }
+        Filter::compile_and(setting, &[])
+    }
+
+    /// The same, and of rules before them that nobody has typed.
+    pub(crate) fn compile_and(setting: &mut Setting, more: &[Item]) -> Filter {
+        Filter { rules: compile::compile_and(setting, more) }
     }
 
     /// The same where few rules have changed since `before`, quickly; `None` where that is not possible.

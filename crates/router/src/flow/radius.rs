@@ -347,6 +347,15 @@ fn accepted(r: &mut Router, now: Moment, said: &Packet, mut offer: Offer, user: 
     terms.idle_timeout = seconds(is::IDLE_TIMEOUT).or(terms.idle_timeout);
     terms.interim = seconds(is::ACCT_INTERIM_INTERVAL);
     terms.class = said.get(is::CLASS).map(<[u8]>::to_vec);
+    for name in said.all(is::FILTER_ID) {
+        let name = String::from_utf8_lossy(name);
+        let (chain, ways) = match name.rsplit_once('.') {
+            Some((chain, "in")) => (chain, 0..1),
+            Some((chain, "out")) => (chain, 1..2),
+            _ => (&*name, 0..2),
+        };
+        terms.filters[ways].fill(Some(chain.to_string()));
+    }
     let own = |kind| said.vendor(mikrotik::VENDOR, kind);
     let text = |kind| own(kind).map(|value| String::from_utf8_lossy(value).into_owned());
     terms.address_list = text(mikrotik::ADDRESS_LIST).or(terms.address_list.take());

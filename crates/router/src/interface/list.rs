@@ -10,6 +10,7 @@
 
 use super::facilities::ALL;
 use super::menu::ANY_INTERFACE;
+use super::ppp::filters;
 use super::pppoe::Session;
 use super::{InterfaceId, Names};
 use crate::facility::Facility;
@@ -81,6 +82,9 @@ pub(super) fn compile(tree: &Tree, sessions: &[Arc<Session>], names: &mut Names)
         })
         .collect();
     for (name, interfaces) in found {
+        names.insert_list(name, interfaces);
+    }
+    for (name, interfaces) in filters::lists(sessions, names) {
         names.insert_list(name, interfaces);
     }
     for &name in BUILT_IN {

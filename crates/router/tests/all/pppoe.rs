@@ -419,7 +419,6 @@ fn what_cannot_be() {
         ("/ppp profile add name=p remote-address=pool1", "pool1"),
         ("/ppp profile add name=p rate-limit=fast", "max-limit"),
         ("/ppp profile add name=p bridge=bridge1", "BCP"),
-        ("/ppp profile add name=p incoming-filter=x", "in-interface-list"),
         ("/ppp secret add name=a routes=x", "dst-address"),
         ("/ppp secret add name=a profile=none", "profile"),
         ("/interface pppoe-server add name=x", ""),

@@ -90,6 +90,7 @@ fn users_that_another_host_knows() {
             accept.put(attribute::FRAMED_POOL, b"far");
             accept.put(attribute::CLASS, b"gold");
             accept.put(attribute::FRAMED_ROUTE, b"10.77.0.0/16");
+            accept.put(attribute::FILTER_ID, b"no.mail.in");
             accept.put_number(attribute::SESSION_TIMEOUT, 3600);
             accept.put_vendor(mikrotik::VENDOR, mikrotik::RATE_LIMIT, b"1M/2M");
             if way == "mschap2" {
@@ -118,6 +119,7 @@ fn users_that_another_host_knows() {
             ("/queue simple print", "max-limit=1M/2M"),
             ("/ip route print", "10.77.0.0/16"),
             ("/ip pool used print", "10.9.0.60"),
+            ("/ip firewall filter print", "jump-target=no.mail"),
         ] {
             let text = host.pair.server.run(command);
             assert!(text.contains(line), "{command} {text}");

@@ -113,8 +113,16 @@ pub(crate) static PROFILE: Menu = Menu {
             "bridge",
             "bridging by PPP (BCP) is not built; EoIP carries frames between routers",
         ),
-        Property::missing("incoming-filter", "use /ip firewall filter with in-interface-list"),
-        Property::missing("outgoing-filter", "use /ip firewall filter with out-interface-list"),
+        Property::new(
+            "incoming-filter",
+            Type::Text,
+            "The filter's chain that has packets from sessions which come to chain ppp.",
+        ),
+        Property::new(
+            "outgoing-filter",
+            Type::Text,
+            "The filter's chain that has packets to sessions which come to chain ppp.",
+        ),
         Property::new("on-up", Type::Text, "The script that runs when a session has begun."),
         Property::new("on-down", Type::Text, "The script that runs when a session is over."),
     ],

@@ -12,6 +12,8 @@ pub(crate) mod aaa;
 pub(crate) mod calls;
 // Clients and servers, what they have in common.
 pub(crate) mod dial;
+// The rules that `incoming-filter` and `outgoing-filter` make.
+pub(crate) mod filters;
 // One end of a link.
 pub(crate) mod machine;
 // `/ppp profile`, `secret` and `active`.

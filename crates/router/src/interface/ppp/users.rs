@@ -46,6 +46,8 @@ pub(crate) struct Terms {
     pub(crate) queue_type: Option<Value>,
     pub(crate) address_list: Option<String>,
     pub(crate) interface_list: Option<String>,
+    /// `incoming-filter`, `outgoing-filter`.
+    pub(crate) filters: [Option<String>; 2],
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) session_timeout: Option<Duration>,
     pub(crate) dns: [u32; 2],
@@ -239,6 +241,7 @@ impl Profile {
                 queue_type: item.opt("queue-type").map(std::borrow::Cow::into_owned),
                 address_list: name("address-list"),
                 interface_list: name("interface-list"),
+                filters: [name("incoming-filter"), name("outgoing-filter")],
                 idle_timeout: time("idle-timeout"),
                 session_timeout: time("session-timeout"),
                 dns: two("dns-server"),

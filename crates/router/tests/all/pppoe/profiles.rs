@@ -122,3 +122,47 @@ fn name_servers_and_lists() {
     pair.wait(6);
     assert!(pair.runs(), "it has come again");
 }
+
+/// Packets of a session go through its profile's chains, where chain ppp is asked.
+#[test]
+fn filters() {
+    let server = |more: &str| {
+        format!(
+            "/ppp profile add name=p local-address=10.9.0.1 remote-address=10.9.0.2 {more}\n\
+             $S default-profile=p\n/ppp secret add name=bob password=secret\n\
+             /ip route add dst-address=10.0.1.0/24 gateway=10.9.0.2\n\
+             /ip firewall filter\n\
+             add chain=forward action=jump jump-target=ppp\n\
+             add chain=bad protocol=udp dst-port=2001 action=drop\n\
+             add chain=ppp action=return"
+        )
+    };
+    let to = |port| {
+        craft::Frame {
+            src_mac: mac(1),
+            dst_mac: own_mac(1),
+            payload: &[7; 10],
+            ..craft::udp(ip(10, 0, 1, 1), 1000, ip(10, 0, 2, 1), port)
+        }
+        .build()
+    };
+    for (more, passes) in
+        [("", true), ("incoming-filter=bad", false), ("outgoing-filter=bad", true)]
+    {
+        let mut pair = Pair::new("$C add-default-route=yes", &server(more));
+        assert!(pair.runs(), "{:#?} {:#?}", log(&pair.client), log(&pair.server));
+        assert_eq!(pair.pass(&to(2000)).len(), 1, "{more}");
+        assert_eq!(pair.pass(&to(2001)).len(), usize::from(passes), "{more}");
+        let text = pair.server.run("/ip firewall filter print");
+        assert_eq!(
+            text.contains("chain=ppp action=jump jump-target=bad"),
+            !more.is_empty(),
+            "{text}"
+        );
+        pair.client.run("/interface pppoe-client disable pppoe-out1");
+        pair.wait(1);
+        let text = pair.server.run("/ip firewall filter print");
+        assert!(!text.contains("jump-target=bad"), "{text}");
+        pair.balanced();
+    }
+}
