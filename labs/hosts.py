@@ -15,6 +15,7 @@
     hosts.py ftp OWN ROOT              vsftpd there: everybody may read and write
     hosts.py sip-answer OWN PORT       a telephone: takes a call, says what the caller is, talks and listens
     hosts.py sip-call OWN PORT HOST    another: calls it (its port is 5060)
+    hosts.py disconnect HOST SECRET USER   RADIUS: wants a user's session to end, says what is answered
 """
 
 import asyncio
@@ -361,6 +362,19 @@ def sip_call(own, port, host):
     print(phone.sip.recv(4096).split(b"\r\n")[0].decode(), flush=True)
 
 
+def disconnect(host, secret, user):
+    """RFC 5176: a Disconnect-Request, proved as an account is (RFC 2866 section 3)."""
+    name = struct.pack(">BB", 1, 2 + len(user)) + user.encode()
+    head = struct.pack(">BBH", 40, 1, 20 + len(name))
+    proof = hashlib.md5(head + bytes(16) + name + secret.encode()).digest()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+        own.settimeout(5)
+        own.sendto(head + proof + name, (host, 3799))
+        said = own.recv(4096)
+    right = hashlib.md5(said[:4] + proof + said[20:] + secret.encode()).digest() == said[4:20]
+    print({41: "Disconnect-ACK", 42: "Disconnect-NAK"}.get(said[0]), "right" if right else "wrong")
+
+
 def main(what, *arguments):
     match what:
         case "web":
@@ -391,6 +405,8 @@ def main(what, *arguments):
             sip_answer(*arguments)
         case "sip-call":
             sip_call(*arguments)
+        case "disconnect":
+            disconnect(*arguments)
         case _:
             sys.exit(__doc__)
 
