@@ -140,7 +140,8 @@ fn subscribed(many: usize) -> (Rig, i64, Duration) {
         for _ in 0..200 {
             rig.now = rig.now + Duration::from_secs(1);
             rig.breathe();
-            (rig.take(2), rig.take(3));
+            rig.take(2);
+            rig.take(3);
             if rig.router.program().sessions.list().len() == many {
                 break;
             }
@@ -191,7 +192,7 @@ fn a_hundred_thousand_sessions() {
             let [(to, frame)] = &out[..] else { panic!("{out:?}") };
             assert_eq!((*to, &frame[..6]), (port, &session.peer().0[..]));
             assert_eq!(pppoe::session(&frame[14..]).unwrap().0, session.id());
-            let ip = &craft::Frame { payload: &[8; 100], ..back.clone() }.build()[14..];
+            let ip = &craft::Frame { payload: &[8; 100], ..back }.build()[14..];
             let header = pppoe::header(session.id(), ip.len() as u16 + 2);
             let head = [&own_mac(port as u8).0[..], &session.peer().0, &[0x88, 0x64]].concat();
             let out = rig.pass(port, &[&head[..], &header, &[0, 0x21], ip].concat());
