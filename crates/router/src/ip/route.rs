@@ -189,13 +189,13 @@ pub struct Routes {
 /// What a leaf's number, 17 bits, can tell apart; the first is no route.
 pub(crate) const MAX_TARGETS: usize = 1 << NextHopId::BITS;
 
-/// No more than 131,071 different targets fit the FIB's leaves.
+/// No more than 131,071 different targets fit the FIB's leaves, nor more than 65,536 what is fed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyTargets;
 
 impl std::fmt::Display for TooManyTargets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("more than 131071 different gateways in use")
+        f.write_str("more different gateways in use than 131071, or 65535 of routes that are fed")
     }
 }
 
