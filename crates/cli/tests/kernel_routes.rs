@@ -279,11 +279,8 @@ fn the_kernels_ipv6_is_followed() {
     assert_eq!(rig.ended(), Some(0), "{}", rig.all());
 }
 
-/// Tables beside main, of both families: that of a number or of a name is the router's of that name, which
-/// marks and rules ask.
-#[test]
-fn the_kernels_tables_are_the_routers() {
-    let Some(mut rig) = Rig::new("tables", &["ping"]) else { return };
+/// Addresses of both families on the ports and behind them, networks of them at the far ends.
+fn of_both_families(rig: &Rig) {
     for (at, name) in [(&rig.r, "eth1"), (&rig.r, "eth2"), (&rig.a, "a0"), (&rig.b, "b0")] {
         sh(at, &format!("echo 0 >/proc/sys/net/ipv6/conf/{name}/disable_ipv6"));
     }
@@ -304,6 +301,80 @@ fn the_kernels_tables_are_the_routers() {
             ),
         );
     }
+}
+
+/// The router, with addresses of both families.
+fn start_with_both(rig: &mut Rig) {
+    rig.start(&[XDP, &["--kernel-routes"]].concat());
+    for n in [1, 2] {
+        rig.console(&format!("/ipv6 address add address=2001:db8:{n}::1/64 interface=ether{n} advertise=no no-dad=yes"));
+    }
+}
+
+fn pinged(rig: &Rig, address: &str) {
+    sh(&rig.a, &format!("ping -q -c 3 -i 0.05 -w 30 {address}"));
+}
+
+fn unreachable(rig: &Rig, address: &str) {
+    let said = sh(&rig.a, &format!("ping -q -c 1 -w 1 {address} || true"));
+    assert!(said.contains(" 0 received"), "{said}");
+}
+
+/// The kernel's rules of both families are the router's, behind its own; what they look at that the router's
+/// cannot is said.
+#[test]
+fn the_kernels_rules_are_the_routers() {
+    let Some(mut rig) = Rig::new("rules", &["ping"]) else { return };
+    of_both_families(&rig);
+    sh(
+        &rig.r,
+        "ip route add 172.16.7.0/24 via 10.0.2.2 table 100
+         ip route add 2001:db8:7::/64 via 2001:db8:2::2 table 100
+         ip rule add from 10.0.1.0/24 iif eth1 lookup 100 pref 100
+         ip rule add fwmark 1 lookup 101 pref 90
+         ip rule add iif lo lookup 102 pref 80",
+    );
+    start_with_both(&mut rig);
+    let rules = "/routing rule print count-only where dynamic";
+    rig.console_comes_to(rules, "1");
+    assert_eq!(rig.console(":put [/routing rule get [find dynamic] table]").trim(), "100");
+    let both = ["172.16.7.2", "2001:db8:7::2"];
+    rig.console_comes_to("/ip route print count-only where dynamic active routing-mark=100", "1");
+    pinged(&rig, both[0]);
+    unreachable(&rig, both[1]);
+    let said = rig.console("/log print");
+    assert!(said.contains("the kernel's rule 90 of IPv4 is not followed: fwmark"), "{said}");
+
+    // They come, change and go as the kernel's do.
+    sh(&rig.r, "ip -6 rule add from 2001:db8:1::/64 lookup 100 pref 100");
+    rig.console_comes_to(rules, "2");
+    pinged(&rig, both[1]);
+    sh(
+        &rig.r,
+        "ip rule add to 172.16.7.0/24 blackhole pref 50; ip -6 rule add to 2001:db8:7::/64 prohibit pref 50",
+    );
+    rig.console_comes_to(rules, "4");
+    both.iter().for_each(|address| unreachable(&rig, address));
+    // The router's own come first.
+    rig.console("/routing rule add table=100");
+    both.iter().for_each(|address| pinged(&rig, address));
+    rig.console("/routing rule remove [find !dynamic]");
+    sh(&rig.r, "ip rule del pref 50; ip -6 rule del pref 50");
+    rig.console_comes_to(rules, "2");
+    both.iter().for_each(|address| pinged(&rig, address));
+    sh(&rig.r, "ip rule flush; ip -6 rule flush");
+    rig.console_comes_to(rules, "0");
+    both.iter().for_each(|address| unreachable(&rig, address));
+    rig.signal("TERM");
+    assert_eq!(rig.ended(), Some(0), "{}", rig.all());
+}
+
+/// Tables beside main, of both families: that of a number or of a name is the router's of that name, which
+/// marks and rules ask.
+#[test]
+fn the_kernels_tables_are_the_routers() {
+    let Some(mut rig) = Rig::new("tables", &["ping"]) else { return };
+    of_both_families(&rig);
     sh(
         &rig.r,
         "ip route add 172.16.7.0/24 via 10.0.2.2 table 100
@@ -311,10 +382,7 @@ fn the_kernels_tables_are_the_routers() {
          ip route add blackhole 172.16.7.0/24 table 200
          ip route add 172.16.9.0/24 via 10.0.2.2 table 300",
     );
-    rig.start(&[XDP, &["--kernel-routes"]].concat());
-    for n in [1, 2] {
-        rig.console(&format!("/ipv6 address add address=2001:db8:{n}::1/64 interface=ether{n} advertise=no no-dad=yes"));
-    }
+    start_with_both(&mut rig);
     let four = "/ip route print count-only where dynamic active static routing-mark=";
     let six = "/ipv6 route print count-only where dynamic active static routing-table=";
     assert_eq!(rig.console(&format!("{four}100")).trim(), "0", "nobody speaks of it");
@@ -324,10 +392,6 @@ fn the_kernels_tables_are_the_routers() {
     rig.console_comes_to(&format!("{four}200"), "1");
     let gateway = ":put [/ip route get [find dst-address=172.16.7.0/24 routing-mark=100] gateway]";
     assert_eq!(rig.console(gateway).trim(), "10.0.2.2");
-    let unreachable = |rig: &Rig, address: &str| {
-        let said = sh(&rig.a, &format!("ping -q -c 1 -w 1 {address} || true"));
-        assert!(said.contains(" 0 received"), "{said}");
-    };
     unreachable(&rig, "172.16.7.2");
     unreachable(&rig, "2001:db8:7::2");
 

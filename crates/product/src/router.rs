@@ -39,9 +39,9 @@ Backends: xdp (options queues, ring, mode=native|generic, copy=yes|no, kernel=ye
 With --kernel-routes bird or frr on the host drive the router: what they put into the kernel's table
 is in `/ip route`, dynamic, while the kernel has it, and its neighbours are in `/ip arp`. What it
 sends by an interface that is no port is unreachable (distance 255). Another table of the kernel's
-is the router's of that name (`/routing table add name=100`). The kernel
-needs an address in each network a next hop is in, on the port's interface. If that is not one of
-the router's as well, a port by xdp leaves it to the kernel (kernel=no: it does not; kernel=yes:
+is the router's of that name (`/routing table add name=100`), and its rules (`ip rule`) are in
+`/routing rule`, behind the router's own. The kernel needs an address in each network a next hop
+is in, on the port's interface. If that is not one of the router's as well, a port by xdp leaves it to the kernel (kernel=no: it does not; kernel=yes:
 without --kernel-routes too): ARP, ND, ICMP and the daemon's sessions with neighbours there, past the
 router's firewall. A port by packet leaves it a copy of everything then, and nothing otherwise
 (Linux 6.6).

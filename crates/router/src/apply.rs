@@ -72,7 +72,7 @@ impl Router {
             silent: self.link.silent.clone(),
             leased: self.services.leased.clone(),
             found: self.services.v6.found.clone(),
-            tables: self.services.tables.clone(),
+            fed: self.services.fed.clone(),
             sessions: self.link.sessions.clone(),
         };
         self.has_news().then(news)
@@ -84,12 +84,12 @@ impl Router {
         let (program, leased) = (&self.program, &self.services.leased);
         let (up, silent) = (&self.link.up, &self.link.silent);
         let sessions = &self.link.sessions;
-        let (found, tables) = (&self.services.v6.found, &self.services.tables);
+        let (found, fed) = (&self.services.v6.found, &self.services.fed);
         !Arc::ptr_eq(up, &program.up) && *up != program.up
             || !Arc::ptr_eq(silent, &program.silent) && *silent != program.silent
             || !Arc::ptr_eq(leased, &program.leased) && *leased != program.leased
             || !Arc::ptr_eq(found, &program.v6.found) && *found != program.v6.found
-            || !Arc::ptr_eq(tables, &program.tables) && *tables != program.tables
+            || !Arc::ptr_eq(fed, &program.fed) && *fed != program.fed
             || !Arc::ptr_eq(sessions, &program.opened) && *sessions != program.opened
     }
 

@@ -39,7 +39,7 @@ use crate::interface::pppoe::Session;
 use crate::interface::{InterfaceId, Link};
 use crate::ip::arp;
 use crate::ip::dhcp::client::Leased;
-use crate::ip::fed::FedTable;
+use crate::ip::fed::FedTables;
 use crate::ip::gateway::Gateway;
 use crate::ip::route::{self, Ways};
 use crate::ipv6::found::Found;
@@ -64,8 +64,8 @@ pub struct Compiler {
     leased: Arc<[Leased]>,
     /// What was found out of IPv6.
     found: Arc<Found>,
-    /// The tables that were fed.
-    tables: Arc<[FedTable]>,
+    /// The tables and rules that were fed.
+    fed: Arc<FedTables>,
     /// The open sessions.
     sessions: Arc<[Arc<Session>]>,
     /// How many changes were taken over.
@@ -90,8 +90,8 @@ pub struct News {
     pub(crate) leased: Arc<[Leased]>,
     /// What was found out of IPv6.
     pub(crate) found: Arc<Found>,
-    /// The tables that were fed.
-    pub(crate) tables: Arc<[FedTable]>,
+    /// The tables and rules that were fed.
+    pub(crate) fed: Arc<FedTables>,
     /// The open sessions.
     pub(crate) sessions: Arc<[Arc<Session>]>,
 }
@@ -152,7 +152,7 @@ impl Compiler {
             silent: Arc::default(),
             leased: Arc::default(),
             found: Arc::default(),
-            tables: Arc::default(),
+            fed: Arc::default(),
             sessions: Arc::default(),
             taken_over: 0,
             last: None,
@@ -187,14 +187,14 @@ impl Compiler {
     ///
     /// [`Router::news`]: crate::Router::news
     pub fn set_up(&mut self, news: News) -> Option<Change> {
-        let News { up, silent, leased, found, tables, sessions } = news;
+        let News { up, silent, leased, found, fed, sessions } = news;
         let same = up == self.up && silent == self.silent && found == self.found;
-        let same = same && leased == self.leased && tables == self.tables;
+        let same = same && leased == self.leased && fed == self.fed;
         if same && sessions == self.sessions {
             return None;
         }
         (self.up, self.silent) = (up, silent);
-        (self.leased, self.found, self.tables) = (leased, found, tables);
+        (self.leased, self.found, self.fed) = (leased, found, fed);
         self.sessions = sessions;
         let tree = self.last.as_ref().expect("a configuration").tree.clone();
         Some(self.compile(&tree))
@@ -287,7 +287,7 @@ pub(crate) struct Compiling<'a> {
     pub(crate) silent: &'a Arc<BTreeSet<Gateway>>,
     pub(crate) leased: &'a Arc<[Leased]>,
     pub(crate) found: &'a Arc<Found>,
-    pub(crate) tables: &'a Arc<[FedTable]>,
+    pub(crate) fed: &'a Arc<FedTables>,
     pub(crate) sessions: &'a Arc<[Arc<Session>]>,
     /// As it was, with what has been compiled by now.
     pub(crate) program: Program,
@@ -322,7 +322,7 @@ impl<'a> Compiling<'a> {
             silent: &compiler.silent,
             leased: &compiler.leased,
             found: &compiler.found,
-            tables: &compiler.tables,
+            fed: &compiler.fed,
             sessions: &compiler.sessions,
             program,
             ways: last.map_or_else(Arc::default, |last| last.ways.clone()),
@@ -344,8 +344,10 @@ impl<'a> Compiling<'a> {
         let mut marking = MENUS.iter().filter(differs).filter(|menu| mark::are_in(menu));
         let marks = &mut self.program.books.marks;
         let last = self.last.map(|last| &last.tree);
-        if marking.any(|menu| marks.are_new_in(self.tree, last, menu)) {
-            marks.enter(self.tree, MENUS);
+        let fed = || self.fed.names();
+        let is_new = fed().any(|name| marks.routing.find(name).is_none());
+        if is_new || marking.any(|menu| marks.are_new_in(self.tree, last, menu)) {
+            marks.enter(self.tree, MENUS, fed());
         }
         for facility in FACILITIES {
             if self.has_changed(facility) {
@@ -367,7 +369,7 @@ impl<'a> Compiling<'a> {
             || facility.follows_gateways && last.program.silent != *self.silent
             || facility.follows_leases && last.program.leased != *self.leased
             || facility.follows_found && last.program.v6.found != *self.found
-            || facility.follows_tables && last.program.tables != *self.tables
+            || facility.follows_tables && last.program.fed != *self.fed
             || facility.follows_sessions && last.program.opened != *self.sessions
     }
 

@@ -66,7 +66,8 @@ use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::route::Target;
-use crate::ip::{dhcp, discovery, icmp, record_route, rule::Decision as Decided};
+use crate::ip::rule::{Action, Decision as Decided};
+use crate::ip::{dhcp, discovery, icmp, record_route};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -443,13 +444,16 @@ fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         return r.discard(p, why);
     }
     r.at(Step::RoutingDecision);
-    let leaf = match decide(r, &p) {
+    let leaf = match decide::<u32>(r, &p) {
         Decided::Route { leaf, .. } => leaf,
-        Decided::Drop => return r.discard(p, Discard::RouteRuleDrop),
-        Decided::Unreachable => {
+        Decided::Ends(Action::Unreachable, _) => {
             let (why, error) = (Discard::RouteRuleUnreachable, icmp::Error::HOST_UNREACHABLE);
             return refuse(r, now, p, why, error);
         }
+        Decided::Ends(Action::Prohibit, _) => {
+            return refuse(r, now, p, Discard::RouteProhibit, icmp::Error::ADMIN_PROHIBITED);
+        }
+        Decided::Ends(..) => return r.discard(p, Discard::RouteRuleDrop),
     };
     match r.v4.routes.target(leaf) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),

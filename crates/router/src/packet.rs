@@ -109,7 +109,7 @@ pub struct View<'a> {
     pub ingress_priority: Option<u8>,
     /// The routing tables, which say what kind of address an address is,
     pub routes: &'a Routes,
-    /// and that of IPv6, where there is one to ask,
+    /// and those of IPv6, where there are any to ask,
     pub routes6: Option<&'a crate::ipv6::route::Routes>,
     /// and of them the one that is asked: main, or its VRF's.
     pub vrf: Mark,

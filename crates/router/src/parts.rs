@@ -36,12 +36,14 @@ use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::Machine;
 use crate::ip::address;
+use crate::ip::fib::Word;
 use crate::ip::fragment::{Collected, Fragment, Reassembly};
 use crate::ip::gateway::{Gateway, Probe};
 use crate::ip::icmp::RateLimit;
 use crate::ip::nat_pmp;
 use crate::ip::neighbour::{NeighbourId, Neighbours};
 use crate::ip::route::Routes;
+use crate::ip::rule::{Lookup, Rule};
 use crate::ip::tcp::Tcp;
 use crate::ipv6;
 use crate::outbox::Outbox;
@@ -161,7 +163,13 @@ impl Stack6 {
 }
 
 /// A family, and where what a router knows of it stands.
-pub(crate) trait Stacked: Translated {
+pub(crate) trait Stacked: Translated + Word {
+    /// The routing tables.
+    type Routes: Lookup<Self>;
+    /// Those that there are.
+    fn routes(r: &Router) -> &Self::Routes;
+    /// The routing rules.
+    fn route_rules(r: &Router) -> &[Rule<Self>];
     /// The connections.
     fn connections(r: &Router) -> &Connections<Self>;
     /// The same, to be written to.
@@ -193,6 +201,17 @@ pub(crate) trait Stacked: Translated {
 }
 
 impl Stacked for u32 {
+    type Routes = Routes;
+
+    #[inline(always)]
+    fn routes(r: &Router) -> &Routes {
+        &r.v4.routes
+    }
+
+    fn route_rules(r: &Router) -> &[Rule] {
+        &r.program.route_rules
+    }
+
     #[inline(always)]
     fn connections(r: &Router) -> &Connections {
         &r.v4.connections
@@ -261,6 +280,17 @@ impl Stacked for u32 {
 }
 
 impl Stacked for u128 {
+    type Routes = ipv6::route::Routes;
+
+    #[inline(always)]
+    fn routes(r: &Router) -> &Self::Routes {
+        &r.program.v6.routes
+    }
+
+    fn route_rules(r: &Router) -> &[Rule<u128>] {
+        &r.program.v6.route_rules
+    }
+
     #[inline(always)]
     fn connections(r: &Router) -> &Connections<u128> {
         &r.v6.connections

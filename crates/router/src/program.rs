@@ -37,7 +37,7 @@ use crate::ip::address::{Address, OwnSources};
 use crate::ip::arp;
 use crate::ip::dhcp::{self, client::Leased};
 use crate::ip::dns;
-use crate::ip::fed::FedTable;
+use crate::ip::fed::FedTables;
 use crate::ip::gateway::{Gateway, Gateways};
 use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
@@ -303,8 +303,8 @@ pub struct Program {
     pub(crate) own_sources: OwnSources,
     /// What DHCP clients were given, when this was compiled.
     pub(crate) leased: Arc<[Leased]>,
-    /// The tables that were fed.
-    pub(crate) tables: Arc<[FedTable]>,
+    /// The tables and rules that were fed.
+    pub(crate) fed: Arc<FedTables>,
     /// `/ip pool`.
     pub(crate) pools: Arc<[Pool]>,
     /// `/ip dhcp-server` and `/ip dhcp-client`.
@@ -394,7 +394,7 @@ impl Program {
         let (raw, mangle) = (Raw::compile(&mut setting), Mangle::compile(&mut setting));
         Program {
             leased: Arc::default(),
-            tables: Arc::default(),
+            fed: Arc::default(),
             pools: Arc::default(),
             dhcp: Arc::default(),
             dns: Arc::default(),
@@ -689,11 +689,5 @@ impl Program {
     pub(crate) fn is_local_in(&self, vrf: Mark, address: u32) -> bool {
         let mut own = self.addresses.iter().filter(|own| own.address == address);
         own.any(|own| self.vrfs.of(own.interface) == vrf)
-    }
-
-    /// The VRF that packets from an address of the router's own belong to.
-    pub(crate) fn vrf_of_own(&self, address: u32) -> Mark {
-        let own = self.addresses.iter().find(|own| own.address == address);
-        own.map_or(Mark::NONE, |own| self.vrfs.of(own.interface))
     }
 }

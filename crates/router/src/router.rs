@@ -19,7 +19,7 @@ use crate::firewall::state::RuleState;
 use crate::flow::{self, Hop, Resume};
 use crate::interface::InterfaceId;
 use crate::interface::link::History;
-use crate::ip::fed::{Fed, FedTable};
+use crate::ip::fed::{Fed, FedTables};
 use crate::ip::feed::Protocol;
 use crate::ip::neighbour::{FedNeighbour, Neighbours};
 use crate::ip::route::{Routes, Target, TooManyTargets};
@@ -206,10 +206,11 @@ impl Router {
         self.program.books.marks.routing.iter().map(|(name, _)| name)
     }
 
-    /// All tables beside main that somebody else knows now; those fed before are gone. Each is the table of
-    /// the routing mark of its name, and news to the compiler, as of [`feed6`](Self::feed6).
-    pub fn feed_tables(&mut self, tables: Vec<FedTable>) {
-        self.services.tables = tables.into();
+    /// All tables beside main and routing rules that somebody else knows now; those fed before are gone. Each
+    /// table is that of the routing mark of its name. All are news to the compiler, as of
+    /// [`feed6`](Self::feed6).
+    pub fn feed_tables(&mut self, fed: FedTables) {
+        self.services.fed = fed.into();
     }
 
     /// One breath: receives from every port, forwards, does what is due, sends. `ports` are those

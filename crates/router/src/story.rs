@@ -22,7 +22,7 @@ use crate::packet::ConnectionState;
 use crate::queue::leaf::{Decision, QueueLeafId};
 use crate::router::Router;
 use crate::step::Step;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use wire::FiveTuple;
 use wire::layers::{ETHERTYPE_IPV6, protocol};
 
@@ -87,17 +87,9 @@ pub(crate) struct Near {
     pub(crate) address: IpAddr,
 }
 
-impl From<Hop> for Near {
-    fn from(hop: Hop) -> Near {
-        let (interface, address) = (hop.interface, Ipv4Addr::from(hop.address).into());
-        Near { interface, address }
-    }
-}
-
-impl From<Hop<u128>> for Near {
-    fn from(hop: Hop<u128>) -> Near {
-        let (interface, address) = (hop.interface, Ipv6Addr::from(hop.address).into());
-        Near { interface, address }
+impl<A: Family> From<Hop<A>> for Near {
+    fn from(hop: Hop<A>) -> Near {
+        Near { interface: hop.interface, address: hop.address.ip() }
     }
 }
 
@@ -166,12 +158,8 @@ pub(crate) enum Event {
     },
     /// The route was chosen.
     Routed {
-        dst: u32,
+        dst: IpAddr,
         decision: Decided,
-    },
-    /// The same of IPv6.
-    Routed6 {
-        dst: u128,
     },
     /// The next hop was.
     NextHop(Near),

@@ -30,6 +30,7 @@ use crate::ipv6::menu::ROUTE as ROUTE6;
 use crate::system::ntp::menu::{CLIENT, SERVERS};
 use config::{Item, ItemId, Menu, Translated, Tree, Value, Version};
 use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 /// Properties whose default is another one in version 7.
@@ -60,6 +61,7 @@ static ONLY_V7: &[(&str, &str)] = &[
     (ROUTE6.path, "suppress-hw-offload"),
     (CLIENT.path, "mode"),
     (CLIENT.path, "vrf"),
+    (RULE.path, "min-prefix"),
 ];
 
 /// Menus that version 6 does not have, nor anything in their place: their lines stay as they are.
@@ -172,10 +174,22 @@ impl Words<'_> {
         }
     }
 
-    /// Those of version 6 are asked first, whichever menu they are in.
+    /// Those of version 6 are asked first, whichever menu they are in. They are of IPv4, those of version 7 that
+    /// do not say so of both families.
     fn rules(&mut self) {
         let (from, to) = if self.version == Version::V7 { (RULE, RULE7) } else { (RULE7, RULE) };
-        let moved = std::mem::take(self.tree.items_mut(from.path));
+        let mut moved = std::mem::take(self.tree.items_mut(from.path));
+        let prefixes = ["src-address", "dst-address"];
+        for rule in &mut moved {
+            let said = prefixes.iter().filter_map(|name| rule.get(name));
+            if self.version == Version::V7 {
+                if said.count() == 0 {
+                    set(rule, "dst-address", Value::Cidr(Ipv4Addr::UNSPECIFIED, 0));
+                }
+            } else if said.into_iter().any(|value| matches!(value, Value::Cidr6(..))) {
+                self.remark(rule.id, "version 6 has no rules of IPv6");
+            }
+        }
         let there = self.tree.items_mut(to.path);
         let at = if self.version == Version::V7 { 0 } else { there.len() };
         there.splice(at..at, moved);

@@ -409,7 +409,7 @@ fn is_of_hosts(r: &Router, src: u128, dst: u128) -> bool {
     // Neither what begins with zeros, where odd addresses lie, nor fe80::/10 and ff00::/8.
     let is_host = |address: u128| (0x20..=0xfd).contains(&((address >> 120) as u8));
     let v6 = &r.program.v6;
-    is_host(src) && is_host(dst) && !(v6.may_be_own(src) && v6.routes.is_local(src))
+    is_host(src) && is_host(dst) && !(v6.may_be_own(src) && v6.routes.is_own(src))
 }
 
 /// Where the last packet went.

@@ -182,8 +182,13 @@ impl MarkBook {
             && knows(&self.routing, routing))
     }
 
-    /// Gives numbers to the names that items of these menus mention.
-    pub fn enter(&mut self, tree: &Tree, menus: &[&Menu]) {
+    /// Gives numbers to the names that items of these menus mention, and to those of tables that were fed.
+    pub fn enter<'a>(
+        &mut self,
+        tree: &'a Tree,
+        menus: &[&Menu],
+        fed: impl Iterator<Item = &'a str>,
+    ) {
         let mut mentioned = [const { BTreeSet::new() }; 3];
         for menu in menus {
             for (property, kind) in mentions(menu) {
@@ -194,6 +199,7 @@ impl MarkBook {
                 }
             }
         }
+        mentioned[Kind::Routing as usize].extend(fed);
         let [packet, connection, routing] = &mentioned;
         self.packet.enter(packet, false);
         self.connection.enter(connection, true);
@@ -202,7 +208,7 @@ impl MarkBook {
 }
 
 /// The routing table of packets without a mark.
-const MAIN: &str = "main";
+pub(crate) const MAIN: &str = "main";
 
 /// The names in a value: one, or a list, negated or not.
 fn names<'a>(value: &'a Value, all: &mut BTreeSet<&'a str>) {

@@ -13,7 +13,7 @@ use crate::ip::fib::NextHopId;
 use crate::ip::fragment::{self, Piece};
 use crate::ip::neighbour::{NeighbourId, Waiting, Want};
 use crate::ip::route::Target;
-use crate::ip::rule::{self, Decision as Decided, Query};
+use crate::ip::rule::{self, Decision as Decided, Lookup, Query};
 use crate::packet::{ConnectionState, Packet};
 use crate::parts::Stacked;
 use crate::queue::Path;
@@ -22,7 +22,7 @@ use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
-use wire::{Layers, Moment};
+use wire::{FiveTuple, Layers, Moment};
 
 /// A packet that has passed all boxes of IP: what is left is the way to the neighbour.
 #[derive(Debug)]
@@ -278,33 +278,36 @@ impl<A> Onward<A> {
 
 /// ROUTING DECISION: where the tables send a packet, those that rules and its mark choose first, then
 /// its VRF's. The router's own addresses come before all of them, and FastTrack asks main only.
-pub(super) fn decide(r: &mut Router, p: &Packet) -> Decided {
-    let (src, dst, mark) = (p.layers.tuple.src, p.layers.tuple.dst, p.marks.routing);
-    let (routes, rules, vrfs) = (&r.v4.routes, &r.program.route_rules, &r.program.vrfs);
-    let home = if p.fasttrack { Mark::NONE } else { p.vrf };
-    let leaf = routes.lookup_in(home, dst);
+pub(super) fn decide<F: Stacked>(r: &mut Router, p: &Packet) -> Decided {
+    let (FiveTuple { src, dst, .. }, interface) = (F::tuple(p), p.in_interface);
+    let decision = match p.fasttrack {
+        true => Decided::of_table(Mark::NONE, F::routes(r).lookup_in(Mark::NONE, dst)),
+        false => {
+            let query = Query { src, dst, mark: p.marks.routing, home: p.vrf, interface };
+            decide_for::<F>(r, &query)
+        }
+    };
+    r.tell(|| Event::Routed { dst: dst.ip(), decision });
+    decision
+}
+
+fn decide_for<F: Stacked>(r: &Router, query: &Query<F>) -> Decided {
+    let (routes, rules) = (F::routes(r), F::route_rules(r));
+    let leaf = routes.lookup_in(query.home, query.dst);
     let special = matches!(
         routes.target(leaf),
         Some(Target::Local | Target::Broadcast | Target::Martian | Target::Multicast)
     );
-    let plain = rules.is_empty() && mark == Mark::NONE;
-    let decision = if plain || special || p.fasttrack {
-        Decided::Route { table: home, leaf }
-    } else {
-        let query = Query { src, dst, mark, home, interface: p.in_interface };
-        rule::decide(rules, routes, vrfs, &query)
-    };
-    r.tell(|| Event::Routed { dst, decision });
-    decision
+    if special || rules.is_empty() && query.mark == Mark::NONE {
+        return Decided::of_table(query.home, leaf);
+    }
+    rule::decide(rules, routes, &r.program.vrfs, query)
 }
 
 /// The way of a packet of the router's own; `None` if no route leads anywhere.
 pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
     let bound = p.bound;
-    let leaf = match decide(r, p) {
-        Decided::Route { leaf, .. } => leaf,
-        Decided::Drop | Decided::Unreachable => NextHopId::NONE,
-    };
+    let leaf = decide::<u32>(r, p).leaf();
     let hop = match r.v4.routes.target(leaf) {
         Some(Target::Local) => return Some(Onward::Here),
         Some(Target::Connected(_) | Target::Gateways(_)) => Some(next_hop(r, leaf, &p.layers)),
@@ -321,21 +324,10 @@ pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
 /// The way that a packet of the router's own would have between these addresses, if it is not marked.
 pub(super) fn way_to(r: &mut Router, layers: &Layers) -> Option<Onward> {
     let (src, dst) = (layers.tuple.src, layers.tuple.dst);
-    let (routes, rules, vrfs) = (&r.v4.routes, &r.program.route_rules, &r.program.vrfs);
-    let home = r.program.vrf_of_own(src);
-    let leaf = routes.lookup_in(home, dst);
-    let leaf = match routes.target(leaf) {
-        Some(Target::Local) => return Some(Onward::Here),
-        _ if rules.is_empty() => leaf,
-        _ => {
-            let query = Query { src, dst, mark: Mark::NONE, home, interface: InterfaceId::NONE };
-            match rule::decide(rules, routes, vrfs, &query) {
-                Decided::Route { leaf, .. } => leaf,
-                Decided::Drop | Decided::Unreachable => NextHopId::NONE,
-            }
-        }
-    };
+    let (home, interface) = (r.program.vrf_of_own(src), InterfaceId::NONE);
+    let leaf = decide_for(r, &Query { src, dst, mark: Mark::NONE, home, interface }).leaf();
     match r.v4.routes.target(leaf) {
+        Some(Target::Local) => Some(Onward::Here),
         Some(Target::Connected(_) | Target::Gateways(_)) => {
             Some(Onward::Out(next_hop(r, leaf, layers)))
         }

@@ -17,7 +17,7 @@ mod rules;
 // The router's own programs, and what it says about packets it could not forward.
 mod local;
 
-use super::leave::{Hop, Leaving, Onward, in_depth, record};
+use super::leave::{Hop, Leaving, Onward, decide, in_depth, record};
 use super::link_out;
 use super::mangle::{mangle6, raw6};
 use super::track::{confirm, fasttracked, reassemble, track};
@@ -30,9 +30,10 @@ use crate::firewall::mark::Mark;
 use crate::firewall::raw::RawChain;
 use crate::interface::InterfaceId;
 use crate::interface::tunnel::{Tunnel, six_to_four};
-use crate::ip::family::{Control, Family, ports_of};
+use crate::ip::family::ports_of;
 use crate::ip::neighbour::{Request, Waiting, Want};
 use crate::ip::route::Target;
+use crate::ip::rule::{Action, Decision as Decided};
 use crate::ipv6::icmp::Error;
 use crate::packet::{Ends, Packet};
 use crate::parts::Stacked;
@@ -58,6 +59,7 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
         Ok(source_route) => source_route,
         Err(why) => return r.discard(p, why),
     };
+    p.vrf = r.program.vrfs.of(p.in_interface);
     if is_martian_source(r, &p) && !discovery::is_conflict(r, &p) {
         return r.discard(p, Discard::MartianSource);
     }
@@ -96,11 +98,19 @@ pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
             false => r.discard(p, Discard::LinkLocalDestination),
         };
     }
+    let leaf = match decide::<u128>(r, &p) {
+        Decided::Route { leaf, .. } => leaf,
+        Decided::Ends(Action::Unreachable, _) => {
+            let (why, error) = (Discard::RouteRuleUnreachable, Error::ADDRESS_UNREACHABLE);
+            return refuse(r, now, p, why, error);
+        }
+        Decided::Ends(Action::Prohibit, _) => {
+            return refuse(r, now, p, Discard::RouteProhibit, Error::PROHIBITED);
+        }
+        Decided::Ends(..) => return r.discard(p, Discard::RouteRuleDrop),
+    };
     let program = r.program.clone();
-    r.tell(|| Event::Routed6 { dst });
-    // FastTrack asks main only.
-    let mark = if p.fasttrack { Mark::NONE } else { p.marks.routing };
-    match program.v6.routes.lookup_by(mark, dst) {
+    match program.v6.routes.target(leaf) {
         Some(Target::Local | Target::Broadcast) => input(r, now, p),
         Some(Target::Martian | Target::Multicast) => r.discard(p, Discard::MartianDestination),
         _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),
@@ -188,8 +198,7 @@ fn queues(
     tuple: &FiveTuple<u128>,
     out: InterfaceId,
 ) -> Path {
-    let kind = r.transport(p).first().copied().unwrap_or(0);
-    if p.layers.protocol == header::ICMPV6 && u128::control(kind) == Control::OfLink {
+    if discovery::is_of_link(r, p) {
         return Path::NONE;
     }
     let (mark, clock) = (p.marks.packet, (&mut r.rules.clock, now));
@@ -253,13 +262,16 @@ pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
 }
 
 /// The way of a packet of the router's own; `None` if no route leads anywhere.
-fn way_out(r: &Router, p: &Packet) -> Option<Onward<u128>> {
+fn way_out(r: &mut Router, p: &Packet) -> Option<Onward<u128>> {
     let (dst, bound) = (p.ends.dst, p.bound);
-    if Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast() {
+    let of_link = Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast();
+    // What is said to a neighbour as such no route leads elsewhere, and no rule.
+    if of_link || bound.is_some() && discovery::is_of_link(r, p) {
         let hop = Hop { interface: bound, address: dst };
         return bound.is_some().then_some(Onward::Out(hop));
     }
-    match r.program.v6.routes.lookup_by(p.marks.routing, dst)? {
+    let leaf = decide::<u128>(r, p).leaf();
+    match r.program.v6.routes.target(leaf)? {
         Target::Local => Some(Onward::Here),
         target @ (Target::Connected(_) | Target::Gateways(_)) => {
             Some(Onward::Out(next_hop(target, p.ends)))
@@ -399,7 +411,7 @@ fn is_martian_source(r: &Router, p: &Packet) -> bool {
     let v6 = &r.program.v6;
     let own = match Ipv6Prefix::LINK_LOCAL.contains(src) {
         true => v6.has(p.in_interface, src),
-        false => v6.routes.is_local(src),
+        false => v6.routes.is_local(p.vrf, src),
     };
     own || address.is_multicast() || address.is_loopback() || address.to_ipv4_mapped().is_some()
 }
@@ -548,6 +560,13 @@ pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame, bound: Interf
         Ok(layers) => {
             let mut p = r.packet(frame, layers, InterfaceId::NONE);
             p.bound = bound;
+            p.vrf = match bound {
+                InterfaceId::NONE => {
+                    let src = Ipv6::new(r.ip_start(&p)).map_or(0, |ip| ip.src().into());
+                    r.program.vrf_of_own6(src)
+                }
+                bound => r.program.vrfs.of(bound),
+            };
             output(r, now, p)
         }
         Err(_) => r.discard_frame(frame, Discard::MalformedIpv6),

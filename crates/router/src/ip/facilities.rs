@@ -86,10 +86,10 @@ pub(crate) static ROUTE: Facility = Facility {
         let gateways = Gateways::find_out(&ways, &typed, program, c.silent);
         ways.extend(typed.iter().map(|route| route.candidate(program, &gateways)));
         ways.extend(c.leased.iter().flat_map(|leased| routes_of(program, leased)));
-        let fed = marked(c.tables, &program.books.marks, |table| &table.four);
+        let fed = marked(c.fed, &program.books.marks, |table| &table.four);
         ways.extend(fed.map(|(table, fed)| fed.candidate(table, program)));
         c.routes = Some(route::Change::between(&c.ways, ways));
-        c.program.tables = c.tables.clone();
+        c.program.fed = c.fed.clone();
         c.program.gateways = Arc::new(gateways);
         c.program.silent = c.silent.clone();
     },
@@ -277,7 +277,7 @@ impl RouterStatus<'_> {
     /// The routes of fed tables from one on, at most `max`.
     fn routes_of_tables(&self, from: u32, max: usize) -> Vec<Item> {
         let program = &self.router.program;
-        let all = marked(&program.tables, &program.books.marks, |table| &table.four);
+        let all = marked(&program.fed, &program.books.marks, |table| &table.four);
         let some = (0..).zip(all).skip(from as usize).take(max);
         let items = some.map(|(at, (table, fed))| {
             let active = self.router.v4.routes.is_active(&fed.candidate(table, program));

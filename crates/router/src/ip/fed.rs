@@ -1,16 +1,19 @@
-//! Fed tables: routing tables beside main that somebody else knows (the kernel), each as a whole.
+//! Fed tables: routing tables beside main, and routing rules, that somebody else knows (the kernel).
 //!
 //! ```text
-//!  Router::feed_tables ─► [FedTable] ─► news ─► the compiler ─► ways of the tables of these names
+//!  Router::feed_tables ─► FedTables ─► news ─► the compiler ─┬─► ways of the tables of these names
+//!                                                            └─► rules, behind those that were typed
 //! ```
 //!
-//! A table's name is that of a routing mark or table that the configuration speaks of; of another one
-//! nothing is used. What is fed into main goes by [`feed`](super::feed), of IPv6 by `Router::feed6`.
+//! A table's name is that of a routing mark or table that the configuration speaks of, or a fed rule does;
+//! of another one nothing is used. What is fed into main goes by [`feed`](super::feed), of IPv6 by
+//! `Router::feed6`.
 
 use super::feed::Protocol;
 use super::fib::Word;
 use super::route::{Candidate, Target};
-use crate::firewall::mark::{Mark, MarkBook};
+use super::rule::Action;
+use crate::firewall::mark::{MAIN, Mark, MarkBook};
 use crate::interface::InterfaceId;
 use crate::program::Program;
 
@@ -36,6 +39,45 @@ pub struct FedTable {
     pub six: Vec<Fed<u128>>,
 }
 
+/// A routing rule that somebody else knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FedRule<A: Word> {
+    /// Its place there: the least comes first.
+    pub priority: u32,
+    /// Packets from there.
+    pub src: Option<A::Prefix>,
+    /// Packets to there.
+    pub dst: Option<A::Prefix>,
+    /// Packets that came in by it.
+    pub interface: Option<InterfaceId>,
+    /// What becomes of them.
+    pub action: Action,
+    /// The name of the table that they ask: of main, `main`.
+    pub table: String,
+    /// Prefixes of this length, or shorter, do not count.
+    pub min_prefix: Option<u32>,
+}
+
+/// All that is fed but for main.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FedTables {
+    /// The tables.
+    pub tables: Vec<FedTable>,
+    /// The rules of IPv4, in their order.
+    pub rules4: Vec<FedRule<u32>>,
+    /// And of IPv6.
+    pub rules6: Vec<FedRule<u128>>,
+}
+
+impl FedTables {
+    /// The names of the tables that rules ask, but main.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let four = self.rules4.iter().map(|rule| rule.table.as_str());
+        let all = four.chain(self.rules6.iter().map(|rule| rule.table.as_str()));
+        all.filter(|name| *name != MAIN && !name.is_empty())
+    }
+}
+
 impl<A: Word> Fed<A> {
     /// The way that it means in a table; those of its gateways count whose interface runs.
     pub(crate) fn candidate(&self, table: Mark, program: &Program) -> Candidate<A> {
@@ -55,11 +97,11 @@ impl<A: Word> Fed<A> {
 
 /// All fed routes of a family, each with its table's mark.
 pub(crate) fn marked<'a, A: Word + 'a>(
-    tables: &'a [FedTable],
+    fed: &'a FedTables,
     marks: &'a MarkBook,
     routes: impl Fn(&'a FedTable) -> &'a [Fed<A>] + 'a,
 ) -> impl Iterator<Item = (Mark, &'a Fed<A>)> {
-    tables.iter().flat_map(move |table| {
+    fed.tables.iter().flat_map(move |table| {
         let mark = marks.routing.find(&table.name).filter(|mark| *mark != Mark::NONE);
         mark.into_iter().flat_map({
             let routes = routes(table);

@@ -56,9 +56,6 @@ pub(crate) trait Routed: Family + Word {
     /// The table that a typed one is in; `None` if nobody knows it.
     fn table(route: Read, program: &Program) -> Option<Mark>;
 
-    /// Whose routes say what is behind the gateway of a route in this table.
-    fn home(table: Mark, program: &Program) -> Mark;
-
     /// Whether an address is the router's own.
     fn is_own(self, program: &Program) -> bool;
 
@@ -154,7 +151,7 @@ pub(crate) struct Gateways<A = u32> {
 /// A route as typed.
 #[derive(Debug)]
 pub(crate) struct Typed<A: Word> {
-    table: Mark,
+    pub(crate) table: Mark,
     prefix: A::Prefix,
     distance: u8,
     pub(crate) scope: u8,
@@ -396,11 +393,6 @@ impl Routed for u32 {
         }
     }
 
-    /// A VRF's own, else main's.
-    fn home(table: Mark, program: &Program) -> Mark {
-        if program.vrfs.has(table) { table } else { Mark::NONE }
-    }
-
     fn is_own(self, program: &Program) -> bool {
         program.addresses.iter().any(|own| own.address == self)
     }
@@ -428,7 +420,7 @@ fn address_of<A: Family>(value: &Value) -> Option<A> {
 /// A gateway that is an address, one on an interface, or in a table; it is looked for where its route's
 /// table says, if it does not say so itself.
 fn gateway_of<A: Routed>(gateway: &Value, table: Mark, program: &Program) -> Option<Gateway<A>> {
-    let (none, home) = (InterfaceId::NONE, A::home(table, program));
+    let (none, home) = (InterfaceId::NONE, home(table, program));
     let (address, bound, table) = match gateway {
         Value::Text(text) => match gateway_in(text) {
             Some((address, name)) => (address, none, rule::table(name, &program.books.marks)?),
@@ -440,6 +432,11 @@ fn gateway_of<A: Routed>(gateway: &Value, table: Mark, program: &Program) -> Opt
         other => (address_of(other)?, none, home),
     };
     Some(Gateway { address, bound, table })
+}
+
+/// Whose routes say what is behind the gateway of a route in this table: a VRF's own, else main's.
+fn home(table: Mark, program: &Program) -> Mark {
+    if program.vrfs.has(table) { table } else { Mark::NONE }
 }
 
 /// The enabled routes of the configuration.

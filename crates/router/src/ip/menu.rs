@@ -176,22 +176,37 @@ pub const RULE: Menu = Menu {
         Property::new("dst-address", Type::Cidr, "Packets to there.").column(),
         Property::new("routing-mark", MARK, "Packets that mangle has marked so.").column(),
         Property::new("interface", INTERFACES, "Packets that came in by it.").column(),
-        Property::new(
-            "action",
-            Type::Enum(&["lookup", "lookup-only-in-table", "drop", "unreachable"]),
-            "lookup goes on with the next rule when the table has no route.",
-        )
-        .default("lookup")
-        .column(),
-        Property::new("table", MARK, "The table to ask: a routing mark, or main.")
-            .default("main")
-            .column(),
+        Property::new("action", RULE_ACTION, RULE_ACTIONS).default("lookup").column(),
+        Property::new("table", MARK, RULE_TABLE).default("main").column(),
     ],
-    help: "Which routing table a packet asks; after them its routing mark's, and then main.",
+    help: "Which routing table a packet of IPv4 asks; after them its routing mark's, and then main.",
 };
 
-/// `/routing rule`, as version 7 calls them.
-pub const RULE7: Menu = Menu { path: "/routing rule", ..RULE };
+/// `/routing rule`, as version 7 calls them: of both families.
+pub const RULE7: Menu = Menu {
+    path: "/routing rule",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
+    properties: &[
+        Property::flag("dynamic", 'D', "The kernel's."),
+        Property::new("src-address", PREFIX, "Packets from there.").column(),
+        Property::new("dst-address", PREFIX, "Packets to there.").column(),
+        Property::new("routing-mark", MARK, "Packets that mangle has marked so.").column(),
+        Property::new("interface", INTERFACES, "Packets that came in by it.").column(),
+        Property::new("action", RULE_ACTION, RULE_ACTIONS).default("lookup").column(),
+        Property::new("table", MARK, RULE_TABLE).default("main").column(),
+        Property::new(
+            "min-prefix",
+            Type::Number(0, u32::MAX as i64),
+            "For lookup: a route counts if its prefix is longer; 0 leaves out the default route.",
+        ),
+    ],
+    help: "Which routing table a packet of either family asks; after them its routing mark's, and then main.",
+};
+
+const PREFIX: Type = Type::Either(&[Type::Cidr, Type::Cidr6]);
+const RULE_ACTION: Type = Type::Enum(&["lookup", "lookup-only-in-table", "drop", "unreachable"]);
+const RULE_ACTIONS: &str = "lookup goes on with the next rule when the table has no route.";
+const RULE_TABLE: &str = "The table to ask: a routing mark, or main.";
 
 /// A routing mark; none if empty.
 const MARK: Type = Type::Or(&[""], &WORD);
@@ -307,7 +322,7 @@ fn split<A: Family>(text: &str, sign: char) -> Option<(A, &str)> {
 pub(crate) fn gateway_interface(gateway: &Value) -> Option<&str> {
     let Value::Text(text) = gateway else { return None };
     let is_address = gateway_by::<u32>(text).or(gateway_in(text)).is_some()
-        || gateway_by::<u128>(text).is_some();
+        || gateway_by::<u128>(text).or(gateway_in(text)).is_some();
     (!is_address).then_some(text)
 }
 

@@ -8,7 +8,7 @@ use super::dhcp::client::{Leased, Machine};
 use super::dhcp::lease::Leases;
 use super::discovery;
 use super::dns::resolver::Resolver;
-use super::fed::FedTable;
+use super::fed::FedTables;
 use super::pool::Used;
 use super::{nat_pmp, upnp};
 use crate::ipv6;
@@ -32,8 +32,8 @@ pub(crate) struct Services {
     scripts: VecDeque<WantedScript>,
     /// What they have been given.
     pub(crate) leased: Arc<[Leased]>,
-    /// The tables that somebody else knows.
-    pub(crate) tables: Arc<[FedTable]>,
+    /// The tables and rules that somebody else knows.
+    pub(crate) fed: Arc<FedTables>,
     /// What IPv6 keeps between packets.
     pub(crate) v6: ipv6::State,
     /// Names.

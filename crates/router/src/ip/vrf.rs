@@ -1,4 +1,4 @@
-//! `/ip route vrf`: routers within the router, each with a routing table of its own.
+//! `/ip route vrf`, `/ip vrf`: routers within the router, each with a routing table of its own.
 //!
 //! ```text
 //!  in-interface of a VRF ─► route rules ─► routing mark ─► its VRF's table; nothing there ─► no route
@@ -6,9 +6,9 @@
 //!  gateway of its routes ─► behind a route of that table; 10.0.0.1@main: behind one of main
 //! ```
 //!
-//! So two VRFs may have the same addresses. What the router says of a packet goes back in its VRF; what
-//! else it sends belongs to the VRF of the interface that its source address is on. FastTrack skips all
-//! of it, as RouterOS's does.
+//! All of it holds for both families. So two VRFs may have the same addresses. What the router says of a
+//! packet goes back in its VRF; what else it sends belongs to the VRF of the interface that its source
+//! address is on. FastTrack skips all of it, as RouterOS's does.
 //!
 //! **Missing**: route distinguishers and targets, which are BGP's; two connections of the same addresses
 //! and ports in two VRFs, which connection tracking takes for one; sessions, whose interfaces cannot be
@@ -19,6 +19,7 @@ use crate::facility::Facility;
 use crate::firewall::mark::{Mark, MarkBook};
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::interface::{InterfaceId, Names};
+use crate::program::Program;
 use config::{Item, Tree, Value};
 use std::collections::BTreeSet;
 
@@ -81,6 +82,20 @@ impl Vrfs {
     /// Whether there is main only.
     pub(crate) fn is_empty(&self) -> bool {
         self.tables.is_empty()
+    }
+}
+
+impl Program {
+    /// The VRF that packets from an address of the router's own belong to.
+    pub(crate) fn vrf_of_own(&self, address: u32) -> Mark {
+        let own = self.addresses.iter().find(|own| own.address == address);
+        own.map_or(Mark::NONE, |own| self.vrfs.of(own.interface))
+    }
+
+    /// The same of IPv6.
+    pub(crate) fn vrf_of_own6(&self, address: u128) -> Mark {
+        let own = self.v6.addresses.iter().find(|own| own.address == address);
+        own.map_or(Mark::NONE, |own| self.vrfs.of(own.interface))
     }
 }
 

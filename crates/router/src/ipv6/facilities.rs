@@ -14,6 +14,7 @@ use crate::ip::feed::Protocol;
 use crate::ip::gateway::{self, CONNECTED};
 use crate::ip::neighbour::Neighbour;
 use crate::ip::route::Target;
+use crate::ip::vrf;
 use crate::status::{BY_PLACE, Numbers, RouterStatus, Values, dynamic, number, text};
 use config::{Item, ItemId, Value};
 use std::net::Ipv6Addr;
@@ -51,13 +52,14 @@ pub(crate) static NEIGHBOR: Facility =
 
 /// `/ipv6 route`.
 pub(crate) static ROUTE: Facility = Facility {
-    after: &[&ADDRESS],
+    after: &[&ADDRESS, &vrf::FACILITY],
     follows_gateways: true,
     follows_tables: true,
     compile: |c| {
-        let (ways, gateways) = route::candidates(c.tree, &c.program, c.silent, c.tables);
+        let (ways, gateways) = route::candidates(c.tree, &c.program, c.silent, c.fed);
         c.program.v6.routes = Arc::new(Routes::of(ways));
         c.program.v6.gateways = Arc::new(gateways);
+        c.program.v6.vrfs = c.program.vrfs.clone();
     },
     check: |item, _| menu::check_route(item),
     value: |status, item, property| status.route::<u128>(item, property),
@@ -126,7 +128,7 @@ fn routes_page(status: &RouterStatus, after: Option<ItemId>, max: usize) -> Vec<
     let from = fed_after.map_or(0, |last| last.0 - BY_PLACE + 1);
     let program = &status.router.program;
     let main = program.v6.found.fed.iter().map(|fed| (Mark::NONE, fed));
-    let tables = marked(&program.tables, &program.books.marks, |table| &table.six);
+    let tables = marked(&program.fed, &program.books.marks, |table| &table.six);
     let fed = main.chain(tables).enumerate().skip(from as usize);
     let room = max - items.len();
     items.extend(fed.take(room).map(|(place, fed)| fed_route(status, place as u32, fed)));
@@ -139,7 +141,8 @@ fn fed_route(status: &RouterStatus, place: u32, (table, fed): (Mark, &Fed)) -> I
     let way = fed.candidate(table, program);
     let is = |protocol| Value::Bool(fed.protocol == protocol);
     let ends = |target| Value::Bool(fed.target == target);
-    let mut values = Values::from([
+    let mut values = of_table(status, table);
+    values.extend([
         ("dst-address", Value::Cidr6(fed.prefix.bits().into(), fed.prefix.len())),
         ("distance", number(way.distance.into())),
         ("active", Value::Bool(program.v6.routes.is_best(&way))),
@@ -151,9 +154,6 @@ fn fed_route(status: &RouterStatus, place: u32, (table, fed): (Mark, &Fed)) -> I
         ("unreachable", ends(Target::Unreachable)),
         ("prohibit", ends(Target::Prohibit)),
     ]);
-    if let Some(name) = program.books.marks.routing.name(table) {
-        values.insert("routing-table", Value::Text(name.to_string()));
-    }
     let name = |interface| program.interface(interface).name.to_string();
     let gateways: Vec<String> = match &fed.target {
         Target::Connected(interface) => vec![name(*interface)],
@@ -179,6 +179,12 @@ fn fed_route(status: &RouterStatus, place: u32, (table, fed): (Mark, &Fed)) -> I
     dynamic(ItemId(BY_PLACE + place), values)
 }
 
+/// In which table a route is, if it is not main.
+fn of_table(status: &RouterStatus, table: Mark) -> Values {
+    let name = status.router.program.books.marks.routing.name(table);
+    name.map(|name| ("routing-table", Value::Text(name.to_string()))).into_iter().collect()
+}
+
 /// The networks of the router's addresses: flags `DAC`, or `DC` while another one is used.
 fn connected_routes(status: &RouterStatus) -> Vec<Item> {
     let mut numbers = Numbers::default();
@@ -186,14 +192,15 @@ fn connected_routes(status: &RouterStatus) -> Vec<Item> {
     let networks = routes.filter_map(|(way, active)| match way {
         // Nobody types a distance of 0.
         Candidate { target: Some(Target::Connected(interface)), prefix, distance: 0, .. } => {
-            Some((*prefix, *interface, active))
+            Some((way.table, *prefix, *interface, active))
         }
         _ => None,
     });
     let told = told_routes(status);
-    let items = networks.map(|(prefix, interface, active)| {
+    let items = networks.map(|(table, prefix, interface, active)| {
         let name = status.name(interface);
-        let values = Values::from([
+        let mut values = of_table(status, table);
+        values.extend([
             ("dst-address", Value::Cidr6(prefix.bits().into(), prefix.len())),
             ("gateway-status", Value::Text(format!("{name} reachable"))),
             ("gateway", Value::List(vec![name])),
@@ -217,7 +224,8 @@ fn told_routes(status: &RouterStatus) -> Vec<Item> {
     let items = told.map(|told| {
         let way = route::told_route(told, program).candidate(program, &program.v6.gateways);
         let active = program.v6.routes.is_best(&way);
-        let mut values = Values::from([
+        let mut values = of_table(status, way.table);
+        values.extend([
             ("dst-address", Value::Cidr6(told.prefix.bits().into(), told.prefix.len())),
             ("distance", number(told.distance.into())),
             ("active", Value::Bool(active)),

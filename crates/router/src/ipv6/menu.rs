@@ -2,7 +2,7 @@
 //! (`routeros/H-ip.md`, H.4).
 
 use crate::firewall::menu::WORD;
-use crate::ip::menu::{CHECK_GATEWAY, SCOPE, TARGET_SCOPE, check_gateways, gateway_by};
+use crate::ip::menu::{CHECK_GATEWAY, SCOPE, TARGET_SCOPE, check_gateways, gateway_by, gateway_in};
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 
 const INTERFACES: Type = crate::interface::menu::ANY_INTERFACE;
@@ -142,8 +142,8 @@ pub const ROUTE: Menu = Menu {
         Property::new(
             "gateway",
             Type::List(&Type::Either(&[Type::Address6, INTERFACES, Type::Custom(by_interface)])),
-            "The next router's address, or an interface, or address%interface; several share the \
-             load (ECMP).",
+            "The next router's address, or an interface, or address%interface, or address@table; \
+             several share the load (ECMP).",
         )
         .column(),
         Property::new("distance", Type::Number(1, 255), "The lowest wins.").default("1").column(),
@@ -177,11 +177,12 @@ pub const ROUTE: Menu = Menu {
     help: "Static routes, and the networks of the router's addresses.",
 };
 
-/// `fe80::1%ether1`: a gateway that is a neighbour on an interface.
+/// `fe80::1%ether1`: a gateway that is a neighbour on an interface; `2001:db8::1@main`: one that is looked for
+/// in a table.
 pub(crate) fn by_interface(text: &str) -> Result<Value, String> {
-    match gateway_by::<u128>(text) {
+    match gateway_by::<u128>(text).or(gateway_in(text)) {
         Some(_) => Ok(Value::Text(text.to_string())),
-        None => Err("an address, an interface, or address%interface".to_string()),
+        None => Err("an address, an interface, address%interface, or address@table".to_string()),
     }
 }
 

@@ -45,6 +45,8 @@ use crate::ip::fed::Fed;
 use crate::ip::gateway::Gateways;
 use crate::ip::icmp::RateLimit;
 use crate::ip::route::Target;
+use crate::ip::rule::Rule;
+use crate::ip::vrf::Vrfs;
 use address::Address;
 use firewall::Filter;
 use found::Found;
@@ -76,6 +78,10 @@ pub struct Meant {
     pub(crate) found: Arc<Found>,
     /// `/ipv6 route`, and what is connected.
     pub routes: Arc<Routes>,
+    /// The routing rules of IPv6.
+    pub(crate) route_rules: Arc<[Rule<u128>]>,
+    /// `/ip vrf`, for both families.
+    pub(crate) vrfs: Arc<Vrfs>,
     /// What is behind the gateways of routes.
     pub(crate) gateways: Arc<Gateways<u128>>,
     /// `/ipv6 firewall raw`; none before it was compiled.
@@ -90,6 +96,8 @@ pub struct Meant {
     pub tracking: bool,
     /// Whether a routed packet needs nothing but the FIB.
     pub(crate) stateless: bool,
+    /// Whether FastPath's conditions hold but for its setting.
+    is_plain: bool,
     /// A bit for each of the router's addresses, and for some others.
     own_bits: [u64; 16],
 }
@@ -103,7 +111,9 @@ impl Meant {
             Enabled::No => false,
             Enabled::Auto => rules,
         };
-        self.stateless = !self.tracking && !rules && !has_queues && self.settings.forward;
+        let nothing = !self.tracking && !rules && !has_queues && self.settings.forward;
+        self.is_plain = nothing && self.vrfs.is_empty();
+        self.stateless = self.is_plain && self.route_rules.is_empty();
         self.own_bits = [0; 16];
         for own in self.addresses.iter() {
             for address in [own.address, own.network.bits()] {
@@ -143,7 +153,7 @@ impl Meant {
 
     /// Whether packets may go in FastPath, and be counted there.
     pub(crate) fn fast_path(&self) -> bool {
-        self.stateless && self.settings.allow_fast_path
+        self.is_plain && self.settings.allow_fast_path
     }
 
     /// Whether a FastTracked connection's packets may leave the regular path.
@@ -163,7 +173,7 @@ impl Meant {
 
     /// Whether an address is the router's own; that of a link only there.
     pub(crate) fn is_own(&self, interface: InterfaceId, address: u128) -> bool {
-        self.has(interface, address) || self.routes.is_local(address)
+        self.has(interface, address) || self.routes.is_local(self.vrfs.of(interface), address)
     }
 
     /// Whether the router hears what is sent to this group on an interface: that of all nodes, of all

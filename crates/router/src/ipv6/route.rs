@@ -12,12 +12,14 @@
 //! A route is active when there is a neighbour behind its gateway, as with IPv4: see
 //! [`gateway`]. An address on an interface (`fe80::1%ether1`) is one.
 //!
-//! **Missing**: routing rules, VRFs, and routing protocols.
+//! Routes with a routing table are in tables of their own, those of a VRF among them, as with IPv4.
+//!
+//! **Missing**: routing protocols.
 
 use super::found::Told;
 use super::menu::ROUTE;
 use crate::firewall::mark::Mark;
-use crate::ip::fed::{FedTable, marked};
+use crate::ip::fed::{FedTables, marked};
 use crate::ip::fib::{Fib, NextHopId};
 use crate::ip::gateway::{self, CONNECTED, Gateway, Gateways, Routed, Typed};
 use crate::ip::route::{self, MAX_TARGETS, Target};
@@ -33,18 +35,24 @@ use wire::Ipv6Prefix;
 /// One way to a prefix.
 pub type Candidate = route::Candidate<u128>;
 
-/// All routes, and which of them packets take.
+/// All routes, and which of them packets take. A leaf's number means the same in all tables.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
+    main: Table,
+    /// Those of routing marks.
+    tables: BTreeMap<Mark, Table>,
+    /// By [`NextHopId`]; the first is no route.
+    targets: Vec<Option<Target<u128>>>,
+    are_too_many: bool,
+}
+
+/// One table.
+#[derive(Clone, Debug, Default)]
+struct Table {
     candidates: Vec<Candidate>,
     /// By place among the candidates.
     best: BTreeMap<Ipv6Prefix, u32>,
     fib: Fib<u128>,
-    /// By [`NextHopId`]; the first is no route.
-    targets: Vec<Option<Target<u128>>>,
-    are_too_many: bool,
-    /// Those of routing marks, if these are main.
-    tables: BTreeMap<Mark, Routes>,
 }
 
 impl Routes {
@@ -54,46 +62,38 @@ impl Routes {
         for way in candidates {
             by_table.entry(way.table).or_default().push(way);
         }
-        let main = by_table.remove(&Mark::NONE).unwrap_or_default();
-        let tables: BTreeMap<Mark, Routes> =
-            by_table.into_iter().map(|(mark, ways)| (mark, Routes::of_table(ways))).collect();
-        let mut routes = Routes::of_table(main);
-        routes.are_too_many |= tables.values().any(|table| table.are_too_many);
-        routes.tables = tables;
-        routes
-    }
-
-    /// Those of one table.
-    fn of_table(candidates: Vec<Candidate>) -> Routes {
-        let mut best: BTreeMap<Ipv6Prefix, u32> = BTreeMap::new();
-        for (at, way) in (0..).zip(&candidates).filter(|(_, way)| way.target.is_some()) {
-            let held = best.entry(way.prefix).or_insert(at);
-            if way.distance < candidates[*held as usize].distance {
-                *held = at;
-            }
+        let mut best: BTreeMap<Mark, BTreeMap<Ipv6Prefix, u32>> = BTreeMap::new();
+        for (&table, ways) in &by_table {
+            best.insert(table, best_of(ways));
         }
-        let mut targets = vec![None];
+        let mut routes = Routes { targets: vec![None], ..Routes::default() };
         let mut numbers: HashMap<&Target<u128>, NextHopId> = HashMap::new();
-        let mut are_too_many = false;
-        let leaves: Vec<_> = best
-            .iter()
-            .filter_map(|(&prefix, &at)| {
-                let target = candidates[at as usize].target.as_ref()?;
+        let mut fibs: BTreeMap<Mark, Fib<u128>> = BTreeMap::new();
+        for (table, best) in &best {
+            let ways = &by_table[table];
+            let leaves = best.iter().filter_map(|(&prefix, &at)| {
+                let target = ways[at as usize].target.as_ref()?;
                 if let Some(&number) = numbers.get(target) {
                     return Some((prefix, number));
                 }
-                if targets.len() == MAX_TARGETS {
-                    are_too_many = true;
+                if routes.targets.len() == MAX_TARGETS {
+                    routes.are_too_many = true;
                     return None;
                 }
-                let number = NextHopId(targets.len() as u32);
-                targets.push(Some(target.clone()));
+                let number = NextHopId(routes.targets.len() as u32);
+                routes.targets.push(Some(target.clone()));
                 numbers.insert(target, number);
                 Some((prefix, number))
-            })
-            .collect();
-        let fib = leaves.into_iter().collect();
-        Routes { fib, targets, are_too_many, best, candidates, tables: BTreeMap::new() }
+            });
+            let leaves: Vec<_> = leaves.collect();
+            fibs.insert(*table, leaves.into_iter().collect());
+        }
+        for ((table, fib), best) in fibs.into_iter().zip(best.into_values()) {
+            let candidates = by_table.remove(&table).unwrap_or_default();
+            routes.tables.insert(table, Table { candidates, best, fib });
+        }
+        routes.main = routes.tables.remove(&Mark::NONE).unwrap_or_default();
+        routes
     }
 
     /// Whether there are more different targets than the FIB's leaves can tell apart: then such
@@ -102,41 +102,31 @@ impl Routes {
         self.are_too_many
     }
 
-    /// Where an address leads.
+    /// Where an address leads, by main.
     pub fn lookup(&self, dst: u128) -> Option<&Target<u128>> {
-        self.target(self.fib.lookup(dst))
+        self.target(self.main.fib.lookup(dst))
     }
 
-    /// Where an address leads a packet with this routing mark. Its table comes first, but for the router's
-    /// own addresses; main, where that has no route.
-    pub(crate) fn lookup_by(&self, mark: Mark, dst: u128) -> Option<&Target<u128>> {
-        let main = self.lookup(dst);
-        let is_special = matches!(
-            main,
-            Some(Target::Local | Target::Broadcast | Target::Martian | Target::Multicast)
-        );
-        let table = self.tables.get(&mark).filter(|_| !is_special);
-        table.and_then(|table| table.lookup(dst)).or(main)
+    /// Where an address leads in the table of a routing mark; of none, in main.
+    pub(crate) fn lookup_in(&self, table: Mark, dst: u128) -> NextHopId {
+        self.table(table).map_or(NextHopId::NONE, |table| table.fib.lookup(dst))
     }
 
-    /// Whether the table of a routing mark alone leads there; of none, main.
-    pub(crate) fn has(&self, mark: Mark, dst: u128) -> bool {
-        let table = if mark == Mark::NONE { Some(self) } else { self.tables.get(&mark) };
-        table.is_some_and(|table| table.lookup(dst).is_some())
-    }
-
-    /// Where the router's own packets with this routing mark come from, if the route to an address says so.
-    pub(crate) fn pref_src(&self, mark: Mark, dst: u128) -> Option<u128> {
-        let table = self.tables.get(&mark).filter(|table| table.lookup(dst).is_some());
-        let table = table.unwrap_or(self);
-        let &at = table.best.get(&table.prefix_of(dst)?)?;
+    /// Where the router's own packets come from, if the route to an address in a table says so.
+    pub(crate) fn pref_src(&self, table: Mark, dst: u128) -> Option<u128> {
+        let table = self.table(table)?;
+        let &at = table.best.get(&table.fib.covering(dst)?.0)?;
         Some(table.candidates[at as usize].pref_src).filter(|&src| src != 0)
     }
 
-    /// The table itself, for batches.
+    fn table(&self, table: Mark) -> Option<&Table> {
+        if table == Mark::NONE { Some(&self.main) } else { self.tables.get(&table) }
+    }
+
+    /// The main table itself, for batches.
     #[inline]
     pub(crate) fn fib(&self) -> &Fib<u128> {
-        &self.fib
+        &self.main.fib
     }
 
     /// What lies behind a leaf; `None` for no route.
@@ -145,39 +135,60 @@ impl Routes {
         self.targets.get(leaf.index())?.as_ref()
     }
 
-    /// The route that an address takes: the longest prefix there is.
-    pub(crate) fn prefix_of(&self, address: u128) -> Option<Ipv6Prefix> {
-        self.fib.covering(address).map(|(prefix, _)| prefix)
+    /// The route that an address takes in a table: the longest prefix there is.
+    pub(crate) fn prefix_in(&self, table: Mark, address: u128) -> Option<Ipv6Prefix> {
+        self.table(table)?.fib.covering(address).map(|(prefix, _)| prefix)
     }
 
-    /// What kind of address an address is (`src-address-type`, `dst-address-type`); IPv6 has no broadcast.
-    pub(crate) fn address_type(&self, address: u128) -> AddressType {
+    /// What kind of address an address is in a table (`src-address-type`, `dst-address-type`); IPv6 has no
+    /// broadcast.
+    pub(crate) fn address_type(&self, table: Mark, address: u128) -> AddressType {
         const MULTICAST: u128 = 0xff << 120;
         if address >= MULTICAST {
             return AddressType::Multicast;
         }
-        self.lookup(address).map_or(AddressType::Unreachable, Target::address_type)
+        let target = self.target(self.lookup_in(table, address));
+        target.map_or(AddressType::Unreachable, Target::address_type)
     }
 
-    /// Whether it is one of the router's own.
-    pub fn is_local(&self, address: u128) -> bool {
-        matches!(self.lookup(address), Some(Target::Local))
+    /// Whether it is one of the router's own in a table.
+    pub(crate) fn is_local(&self, table: Mark, address: u128) -> bool {
+        matches!(self.target(self.lookup_in(table, address)), Some(Target::Local))
+    }
+
+    /// Whether it is one of the router's own in any table.
+    pub(crate) fn is_own(&self, address: u128) -> bool {
+        self.is_local(Mark::NONE, address)
+            || self.tables.keys().any(|&table| self.is_local(table, address))
     }
 
     /// Whether packets take this way.
     pub(crate) fn is_best(&self, way: &Candidate) -> bool {
-        let table = self.tables.get(&way.table).unwrap_or(self);
-        let best = table.best.get(&way.prefix).and_then(|&at| table.candidates.get(at as usize));
+        let best = self
+            .table(way.table)
+            .and_then(|table| table.candidates.get(*table.best.get(&way.prefix)? as usize));
         best == Some(way)
     }
 
     /// All candidates, and whether packets take them.
     pub fn iter(&self) -> impl Iterator<Item = (&Candidate, bool)> {
-        std::iter::once(self).chain(self.tables.values()).flat_map(|table| {
+        std::iter::once(&self.main).chain(self.tables.values()).flat_map(|table| {
             let all = (0..).zip(&table.candidates);
             all.map(|(at, way)| (way, table.best.get(&way.prefix) == Some(&at)))
         })
     }
+}
+
+/// The places of the best ways to each prefix.
+fn best_of(candidates: &[Candidate]) -> BTreeMap<Ipv6Prefix, u32> {
+    let mut best: BTreeMap<Ipv6Prefix, u32> = BTreeMap::new();
+    for (at, way) in (0..).zip(candidates).filter(|(_, way)| way.target.is_some()) {
+        let held = best.entry(way.prefix).or_insert(at);
+        if way.distance < candidates[*held as usize].distance {
+            *held = at;
+        }
+    }
+    best
 }
 
 /// All ways the configuration knows, and what is behind their gateways.
@@ -185,24 +196,29 @@ pub(crate) fn candidates(
     tree: &Tree,
     program: &Program,
     silent: &Arc<BTreeSet<Gateway>>,
-    tables: &[FedTable],
+    fed: &FedTables,
 ) -> (Vec<Candidate>, Gateways<u128>) {
     let mut ways = Vec::new();
-    let mut add = |prefix, target| ways.push(way(prefix, 0, Some(target)));
-    // None at all, loopback, mapped IPv4 (RFC 4291 §2.5): nobody's on a wire.
-    for (bits, len) in [(0, 128), (1, 128), (0xffff << 32, 96)] {
-        add(Ipv6Prefix::new(bits, len), Target::Martian);
+    let mut add = |table, prefix, target| {
+        ways.push(Candidate { table, prefix, distance: 0, pref_src: 0, target: Some(target) });
+    };
+    for table in program.vrfs.tables() {
+        // None at all, loopback, mapped IPv4 (RFC 4291 §2.5): nobody's on a wire.
+        for (bits, len) in [(0, 128), (1, 128), (0xffff << 32, 96)] {
+            add(table, Ipv6Prefix::new(bits, len), Target::Martian);
+        }
     }
     let wide = program.v6.addresses.iter().filter(|own| !own.is_link_local());
     for own in wide {
-        add(Ipv6Prefix::host(own.address), Target::Local);
+        let table = program.vrfs.of(own.interface);
+        add(table, Ipv6Prefix::host(own.address), Target::Local);
         // The first address is that of all routers of the network (RFC 4291 §2.6.1), but for two
         // routers among themselves (RFC 6164).
         if own.network.len() < 127 {
-            add(Ipv6Prefix::host(own.network.bits()), Target::Local);
+            add(table, Ipv6Prefix::host(own.network.bits()), Target::Local);
         }
         if own.network.len() < 128 && program.runs(own.interface) {
-            add(own.network, Target::Connected(own.interface));
+            add(table, own.network, Target::Connected(own.interface));
         }
     }
     let mut typed = gateway::typed(tree, program);
@@ -210,19 +226,19 @@ pub(crate) fn candidates(
     let gateways = Gateways::find_out(&ways, &typed, program, silent);
     ways.extend(typed.iter().map(|route| route.candidate(program, &gateways)));
     let main = program.v6.found.fed.iter().map(|fed| (Mark::NONE, fed));
-    let fed = main.chain(marked(tables, &program.books.marks, |table| &table.six));
+    let fed = main.chain(marked(fed, &program.books.marks, |table| &table.six));
     ways.extend(fed.map(|(table, fed)| fed.candidate(table, program)));
     (ways, gateways)
-}
-
-/// A way of main.
-fn way(prefix: Ipv6Prefix, distance: u8, target: Option<Target<u128>>) -> Candidate {
-    Candidate { table: Mark::NONE, prefix, distance, pref_src: 0, target }
 }
 
 /// What a route means that the router was told.
 pub(super) fn told_route(told: &Told, program: &Program) -> Typed<u128> {
     let mut made = Typed::made(told.prefix, told.distance, &told.target, program);
+    made.table = match &told.target {
+        &Target::Connected(by) => program.vrfs.of(by),
+        Target::Gateways(ways) => ways.first().map_or(Mark::NONE, |way| program.vrfs.of(way.0)),
+        _ => Mark::NONE,
+    };
     if let Target::Connected(_) = told.target {
         made.scope = CONNECTED;
     }
@@ -235,10 +251,6 @@ impl Routed for u128 {
 
     fn table(route: Read, program: &Program) -> Option<Mark> {
         rule::table(&route.text("routing-table"), &program.books.marks)
-    }
-
-    fn home(_: Mark, _: &Program) -> Mark {
-        Mark::NONE
     }
 
     fn is_own(self, program: &Program) -> bool {

@@ -101,7 +101,11 @@ impl Tables {
     /// Those of another configuration of the same router.
     fn compile(program: &Program, tree: &Tree) -> Tables {
         let mut books = program.books.clone();
-        books.marks.enter(tree, &[&menu::FILTER, &menu::NAT, &mangle::MENU, &raw::MENU]);
+        books.marks.enter(
+            tree,
+            &[&menu::FILTER, &menu::NAT, &mangle::MENU, &raw::MENU],
+            [].into_iter(),
+        );
         let lists = Arc::new(AddressLists::compile(tree));
         let patterns = Arc::new(Patterns::compile(tree));
         let mut setting = Setting {

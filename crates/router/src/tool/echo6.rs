@@ -11,8 +11,10 @@
 
 use super::echo::{Came, Host, PingId, Request};
 use crate::discard::Discard;
+use crate::firewall::mark::Mark;
 use crate::flow;
 use crate::interface::InterfaceId;
+use crate::ip::fib::NextHopId;
 use crate::ip::fragment::Piece;
 use crate::ip::route::Target;
 use crate::ipv6::address;
@@ -76,7 +78,10 @@ impl Router {
         let first = pieces.remove(0);
         let mut p = self.packet(first.frame, first.layers, InterfaceId::NONE);
         (p.ip_len, p.rest, p.bound) = (len as u16, pieces, way.interface);
-        p.marks.routing = request.table;
+        match self.program.vrfs.has(request.table) {
+            true => p.vrf = request.table,
+            false => p.marks.routing = request.table,
+        }
         self.stats.last_discard = None;
         flow::v6::output(self, now, p);
         match self.stats.last_discard {
@@ -99,7 +104,11 @@ impl Router {
         if of_link {
             return Some(request.interface).filter(|named| named.is_some()).and_then(out);
         }
-        let interface = match v6.routes.lookup_by(request.table, dst)? {
+        // Where a table says nothing main does, if it is no VRF's.
+        let has_it = v6.routes.lookup_in(request.table, dst) != NextHopId::NONE;
+        let alone = self.program.vrfs.has(request.table);
+        let table = if has_it || alone { request.table } else { Mark::NONE };
+        let interface = match v6.routes.target(v6.routes.lookup_in(table, dst))? {
             Target::Local => {
                 let mtu = (MAX_FRAME - 14) as u16;
                 return Some(Way { own: dst, interface: request.interface, mtu });
@@ -110,7 +119,7 @@ impl Router {
         };
         let fits = !request.interface.is_some() || request.interface == interface;
         let way = fits.then(|| out(interface)).flatten()?;
-        Some(Way { own: v6.routes.pref_src(request.table, dst).unwrap_or(way.own), ..way })
+        Some(Way { own: v6.routes.pref_src(table, dst).unwrap_or(way.own), ..way })
     }
 
     /// LOCAL IN: whether a ping waits for this message of ICMPv6, which then has it. Whoever asks has

@@ -36,6 +36,7 @@ mod ipv6_firewall;
 mod ipv6_nat;
 mod ipv6_nd;
 mod ipv6_queues;
+mod ipv6_routing;
 mod l2tp;
 #[path = "../../../port/tests/left_out/mod.rs"]
 mod left_out;

@@ -102,6 +102,14 @@ fn without_a_counterpart() {
             "# version 6 has no address-list=a\nadd name=a.example type=FWD",
         ),
         ("/ip route add gateway=10.0.0.1 routing-table=main", 6, "add gateway=10.0.0.1"),
+        // Rules of version 6 are of IPv4.
+        ("/ip route rule add table=a", 7, "/routing rule\nadd dst-address=0.0.0.0/0 table=a"),
+        (
+            "/routing rule add dst-address=2001:db8::/32 table=a",
+            6,
+            "# version 6 has no rules of IPv6\nadd dst-address=2001:db8::/32 table=a",
+        ),
+        ("/routing rule add min-prefix=0", 6, "# version 6 has no min-prefix=0\nadd"),
     ] {
         let export = Rig::new(4, script).run(&format!("/export version={version}"));
         assert!(export.contains(told), "{script}: {export}");

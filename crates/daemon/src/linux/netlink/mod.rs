@@ -4,6 +4,7 @@
 //!  Netlink ─► links      add_veth, add_passthru, set_up, set_mtu, set_mac, set_master, move_to …
 //!     │    ─► addresses  add_address …
 //!     │    ─► routes     add_route, each_route …
+//!     │    ─► rules      rules
 //!     │    ─► neighbours set_neighbour …
 //!     │    ─► connections how many are tracked, all forgotten
 //!  Watch  ◄── what of these appears, changes, goes; after an overrun all of it anew
@@ -13,7 +14,8 @@
 //! the answer; only a [`Watch`] never waits. What is refused says what was tried, what the kernel
 //! said, and why, in its own words where it gives them.
 //!
-//! Missing: **IPv6** but for its addresses, routes and neighbours, which are read; **routing rules, traffic control** (`ip rule`, `tc`).
+//! Missing: **IPv6** but for its addresses, routes and neighbours, which are read, as routing rules are
+//! (`ip rule`); **traffic control** (`tc`).
 
 // Messages and their attributes.
 mod message;
@@ -40,6 +42,8 @@ pub mod object;
 pub mod route;
 // IPv6's.
 pub mod route6;
+// Routing rules.
+pub mod rule;
 // What happens to all of them.
 pub mod watch;
 
@@ -49,6 +53,7 @@ pub use link::{End, Link, Tun};
 pub use neighbour::Neighbour;
 pub use route::{NextHop, Route, RouteKind};
 pub use route6::{Listed, Route6};
+pub use rule::{Rule, RuleAction};
 pub use socket::Netlink;
 pub use watch::{Event, Place, Topics, Watch};
 

@@ -1,4 +1,4 @@
-//! Changes of links, addresses, routes and neighbours, heard without waiting.
+//! Changes of links, addresses, routes, rules and neighbours, heard without waiting.
 //!
 //! ```text
 //!  open ─► Anew ─► all there are ─► Complete ─► changes …
@@ -18,7 +18,7 @@ use super::message::{Received, messages};
 use super::object::{self, Objects};
 use super::route::LOCAL;
 use super::socket::{BUFFER, Netlink, subscribe, unavailable};
-use super::{Address, Link, Neighbour, Route, Route6, address, link, neighbour, route};
+use super::{Address, Link, Neighbour, Route, Route6, Rule, address, link, neighbour, route, rule};
 use crate::clock::Clock;
 use port::linux::{Namespace, Unavailable};
 use rustix::io::Errno;
@@ -42,6 +42,8 @@ pub struct Topics {
     pub routes6: bool,
     /// Neighbours of both families.
     pub neighbours: bool,
+    /// Whether anything happens to routing rules of either family.
+    pub rules: bool,
 }
 
 /// What happened.
@@ -72,6 +74,8 @@ pub enum Event {
     Routes6,
     /// Something has happened to IPv4's in a table that is not the watched one, nor the local one.
     OtherTable,
+    /// Something has happened to routing rules: they are to be read anew.
+    Rules,
     /// A neighbour is there, or is otherwise than before.
     Neighbour(Neighbour),
     /// A neighbour is gone.
@@ -135,16 +139,18 @@ impl Watch {
     /// # Errors
     /// [`Unavailable`]: no such sockets here.
     pub fn open(topics: Topics) -> Result<Watch, Unavailable> {
-        // RTNLGRP_LINK 1, RTNLGRP_NEIGH 3, RTNLGRP_IPV4_IFADDR 5, RTNLGRP_IPV4_ROUTE 7,
-        // RTNLGRP_IPV6_IFADDR 9, RTNLGRP_IPV6_ROUTE 11, RTNLGRP_NEXTHOP 32.
+        // RTNLGRP_LINK 1, RTNLGRP_NEIGH 3, RTNLGRP_IPV4_IFADDR 5, RTNLGRP_IPV4_ROUTE 7, RTNLGRP_IPV4_RULE 8,
+        // RTNLGRP_IPV6_IFADDR 9, RTNLGRP_IPV6_ROUTE 11, RTNLGRP_IPV6_RULE 19, RTNLGRP_NEXTHOP 32.
         let group = |number: u32, wanted: bool| u32::from(wanted) << (number - 1);
         let routes = topics.routes.is_some();
         let groups = group(1, topics.links || routes)
             | group(3, topics.neighbours)
             | group(5, routes || topics.addresses)
             | group(7, routes)
+            | group(8, topics.rules)
             | group(9, topics.routes6 || topics.addresses)
             | group(11, topics.routes6)
+            | group(19, topics.rules)
             | group(32, routes);
         let socket = subscribe(groups).map_err(|e| unavailable("watch the interfaces", e))?;
         // As large as may be: without rights for more it stays at what every socket may have.
@@ -253,6 +259,14 @@ impl Watch {
         self.netlink.routes6(table)
     }
 
+    /// The routing rules of both families as they are now.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: what the kernel says.
+    pub fn rules(&mut self) -> Result<Vec<Rule>, Unavailable> {
+        self.netlink.rules()
+    }
+
     /// How often more happened than could be held.
     pub fn overruns(&self) -> u64 {
         self.overruns
@@ -303,6 +317,9 @@ impl Watch {
         }
         if topics.routes6 {
             tell(Event::Routes6);
+        }
+        if topics.rules {
+            tell(Event::Rules);
         }
         tell(Event::Complete);
         Ok(())
@@ -356,6 +373,7 @@ fn event(topics: Topics, objects: &Objects, message: &Received<'_>) -> Option<Ev
             let route = Route::read(message, objects)?;
             if watched(&route) { Some(Event::RouteGone(route)) } else { elsewhere(&route) }
         }
+        rule::NEW | rule::DEL => Some(Event::Rules),
         neighbour::NEW => Neighbour::read(message).map(Event::Neighbour),
         neighbour::DEL => Neighbour::read(message).map(Event::NeighbourGone),
         _ => None,

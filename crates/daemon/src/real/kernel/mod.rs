@@ -3,7 +3,7 @@
 //! ```text
 //!  Watch (main table, links, ─► Table: what the ─┬─► changed prefixes ─► Door ─► Router::feed
 //!   │     neighbours)           kernel has       ├─► all of IPv6's ────► Door ─► feed6
-//!   │                                            ├─► other tables ─────► Door ─► feed_tables
+//!   │                                            ├─► other tables, rules ► Door ─► feed_tables
 //!   │                                            └─► all neighbours ───► Door ─► feed_neighbours(6)
 //!   └ overrun: told anew ─► what was not told again is gone
 //! ```
@@ -19,19 +19,22 @@
 //! for the router drops them with their link: 30 ns for each.
 //!
 //! A table beside main is followed while the router's configuration speaks of one by its number, or by the
-//! name that iproute2's `rt_tables` gives it: as a routing mark, in `/routing table`, `/routing rule`. The
-//! router's own rules and marks say who asks it.
+//! name that iproute2's `rt_tables` gives it, as a routing mark, in `/routing table`, `/routing rule`; or
+//! while a rule of the kernel's (`ip rule`) does. Those rules stand in `/routing rule`, behind the router's
+//! own. What one looks at that the router's rules cannot is said once, and the rule not followed.
 //!
 //! A routing daemon has its sessions by addresses that are the kernel's alone, which ports by AF_XDP
 //! leave to it ([`Kernels`](port::linux::Kernels)).
 //!
-//! Never writes to the kernel's tables. Missing: **the kernel's own rules** (`ip rule`); `throw` in a table
-//! beside main, which is as if it were not there.
+//! Never writes to the kernel's tables. Missing: rules by **firewall mark**, port or user; `throw` in a
+//! table beside main, which is as if it were not there.
 
 // What the kernel has.
 mod table;
 // Which of its tables has which name.
 mod names;
+// Which of its rules are the router's.
+mod rules;
 // Its routes of IPv6, and its tables beside main.
 mod whole;
 
@@ -43,10 +46,10 @@ use crate::linux::netlink::{Event, Listed, Topics, Watch, route::MAIN};
 use crate::live::Door;
 use crate::node::Node;
 use port::linux::{Namespace, Unavailable};
-use router::ip::fed::{Fed, FedTable};
+use router::ip::fed::{Fed, FedTable, FedTables};
 use router::ip::feed::Protocol;
 use router::ip::route::{Target, TooManyTargets};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +89,7 @@ struct Follower {
     left_out: (usize, usize),
 }
 
-/// The tables beside main that the router speaks of.
+/// The tables beside main that the router speaks of, and rules.
 #[derive(Default)]
 struct Others {
     stale: Stale,
@@ -94,8 +97,10 @@ struct Others {
     names: Vec<String>,
     /// The kernel's of these names.
     wanted: Vec<(u32, String)>,
-    /// What was made of them last.
-    fed: Vec<FedTable>,
+    /// What was made of them last, and of rules.
+    fed: FedTables,
+    /// What was said of rules that are not followed.
+    said: HashSet<String>,
 }
 
 /// The way to the router.
@@ -187,7 +192,8 @@ impl Drop for Mirror {
 /// A watch on the routes of `namespace`.
 pub(super) fn open(namespace: Option<&str>) -> Result<Watch, Unavailable> {
     let routes = Some(MAIN);
-    let topics = Topics { links: true, routes, routes6: true, neighbours: true, addresses: false };
+    let (links, routes6, neighbours, rules) = (true, true, true, true);
+    let topics = Topics { links, routes, routes6, neighbours, rules, addresses: false };
     match namespace {
         None => Watch::open(topics),
         Some(name) => Watch::open_in(&Namespace::open(name)?, topics),
@@ -233,7 +239,7 @@ impl Follower {
                 stale.hear();
             }
             // (IPv4's routes that go with a link or an address go without a word, and all is told anew.)
-            if of_links || matches!(event, Event::OtherTable | Event::Anew) {
+            if of_links || matches!(event, Event::OtherTable | Event::Rules | Event::Anew) {
                 others.stale.hear();
             }
             table.hear(event);
@@ -268,28 +274,41 @@ impl Follower {
         }
     }
 
-    /// Reads the tables beside main if it is time to, and tells the router what is in them.
+    /// Reads the tables beside main and the rules if it is time to, and tells the router of them.
     fn read_others(&mut self) -> Result<(), Unavailable> {
-        let Follower { watch: Some(watch), table, others, .. } = self else { return Ok(()) };
+        let Follower { watch: Some(watch), table, others, feeder, .. } = self else {
+            return Ok(());
+        };
         if others.stale.due() != Some(Duration::ZERO) {
             return Ok(());
         }
-        let Others { stale, wanted, .. } = others;
-        let mut read = |&(number, ref name): &(u32, String)| -> Result<FedTable, Unavailable> {
+        let Others { stale, wanted, said, .. } = others;
+        let read = |watch: &mut Watch, number: u32, name: &str| -> Result<FedTable, Unavailable> {
             let four = watch.routes(number)?.into_iter().filter(|route| route.tos == 0);
             let four = whole::fed(table, four.map(Listed::from).collect());
             let six = whole::fed6(table, watch.routes6(number)?);
-            Ok(FedTable { name: name.clone(), four, six })
+            Ok(FedTable { name: name.to_string(), four, six })
         };
-        let tables = stale.read(|| wanted.iter().map(&mut read).collect::<Result<_, _>>())?;
-        self.feed_others(tables);
+        let (rules, tables) = stale.read(|| {
+            let all = wanted.iter().map(|(number, name)| read(watch, *number, name));
+            let tables = all.collect::<Result<_, _>>()?;
+            Ok((watch.rules()?, tables))
+        })?;
+        let (rules4, told) = rules::followed::<u32>(&rules, table, wanted);
+        let (rules6, told6) = rules::followed::<u128>(&rules, table, wanted);
+        for text in told.into_iter().chain(told6) {
+            if said.insert(text.clone()) {
+                feeder.say("route,warning", &text);
+            }
+        }
+        self.feed_others(FedTables { tables, rules4, rules6 });
         Ok(())
     }
 
-    fn feed_others(&mut self, tables: Vec<FedTable>) {
-        if self.others.fed != tables {
-            self.others.fed.clone_from(&tables);
-            let _ = self.feeder.door.with(|node, _| node.router_mut().feed_tables(tables));
+    fn feed_others(&mut self, fed: FedTables) {
+        if self.others.fed != fed {
+            self.others.fed.clone_from(&fed);
+            let _ = self.feeder.door.with(|node, _| node.router_mut().feed_tables(fed));
         }
     }
 
@@ -334,7 +353,7 @@ impl Follower {
             self.watch = None;
             self.table.forget();
             self.feed_six(Vec::new());
-            self.feed_others(Vec::new());
+            self.feed_others(FedTables::default());
             let text = format!("the network namespace {name} is gone, and its routes with it");
             self.feeder.say("route,warning", &text);
         }

@@ -110,6 +110,11 @@ struct Ways {
 const SHARES: u16 = 64;
 
 impl Table {
+    /// What the interface of this name is to the router.
+    pub(super) fn end_of(&self, name: &str) -> Option<End> {
+        self.ports.get(name).copied()
+    }
+
     /// Takes in what a watch tells.
     pub(super) fn hear(&mut self, event: Event) {
         match event {

@@ -140,12 +140,15 @@ impl OfIpv6 {
                 buckets.take(limit, &tuple(view), view.ip_len, books.now)
             }
             OfIpv6::SrcAddressType(set) => {
-                view.routes6?.address_type(view.ends.src).bit() & set != 0
+                view.routes6?.address_type(view.vrf, view.ends.src).bit() & set != 0
             }
             OfIpv6::DstAddressType(set) => {
-                view.routes6?.address_type(view.ends.dst).bit() & set != 0
+                view.routes6?.address_type(view.vrf, view.ends.dst).bit() & set != 0
             }
-            OfIpv6::RoutingTable(table) => view.routes6?.has(*table, view.ends.dst),
+            OfIpv6::RoutingTable(table) => {
+                let routes = view.routes6?;
+                routes.target(routes.lookup_in(*table, view.ends.dst)).is_some()
+            }
             OfIpv6::Classifier(classifier) => classifier.holds(&tuple(view)),
         })
     }

@@ -135,7 +135,7 @@ impl Fixture {
 
     fn setting<T>(&mut self, compile: impl FnOnce(&mut Setting) -> T) -> T {
         let tables = [&menu::FILTER, &menu::NAT];
-        self.marks.enter(self.session.tree(), &tables);
+        self.marks.enter(self.session.tree(), &tables, [].into_iter());
         let compiled = compile(&mut Setting {
             tree: self.session.tree(),
             lists: &Arc::new(AddressLists::compile(self.session.tree())),

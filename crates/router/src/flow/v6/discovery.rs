@@ -5,6 +5,7 @@ use super::{local_out, to_neighbour};
 use crate::discard::Discard;
 use crate::flow::leave::Hop;
 use crate::interface::InterfaceId;
+use crate::ip::family::{Control, Family};
 use crate::ip::neighbour::{Heard, Request};
 use crate::ipv6::icmp;
 use crate::ipv6::nd::{advertise, autoconf, duplicate, listener};
@@ -69,6 +70,13 @@ pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
             learn(r, now, interface, target.into(), mac, heard);
         }
     }
+}
+
+/// Whether a packet is what neighbours and groups of a link say to each other.
+pub(super) fn is_of_link(r: &Router, p: &Packet) -> bool {
+    let kind = r.transport(p).first().copied().unwrap_or(0);
+    p.layers.protocol == header::ICMPV6
+        && (u128::control(kind) == Control::OfLink || kind == kind::REDIRECT)
 }
 
 /// Whether somebody advertises one of the router's own addresses from there: a duplicate.

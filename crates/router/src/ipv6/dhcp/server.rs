@@ -314,7 +314,7 @@ fn choose(
     let reserved =
         |prefix: Ipv6Prefix| program.v6.dhcp.typed.iter().any(|typed| typed.prefix == prefix);
     // The router's own addresses, and that of all routers, are nobody's.
-    let own = |prefix: Ipv6Prefix| prefix.len() == 128 && program.v6.routes.is_local(prefix.bits());
+    let own = |prefix: Ipv6Prefix| prefix.len() == 128 && program.v6.routes.is_own(prefix.bits());
     let may = |prefix: Ipv6Prefix| !reserved(prefix) && !own(prefix);
     let fits = |pool: &&Pool| (pool.len < 128) == asked.is_pd;
     for lent in &asked.lent {

@@ -15,8 +15,9 @@ use crate::firewall::told::{Failed, Has, Met};
 use crate::firewall::{mangle, raw};
 use crate::interface::InterfaceId;
 use crate::interface::bridge;
+use crate::ip::menu::{RULE, RULE7};
 use crate::ip::route::Target;
-use crate::ip::rule::Decision as Decided;
+use crate::ip::rule::{Action, Decision as Decided, Lookup, Origin};
 use crate::ipv6::firewall as firewall6;
 use crate::packet::ConnectionState;
 use crate::parts::Stacked;
@@ -49,7 +50,7 @@ impl<'a> Writer<'a> {
         let mut numbers = HashMap::new();
         let six = [&firewall6::RAW, &firewall6::MANGLE, &firewall6::FILTER];
         let four = [&raw::MENU, &mangle::MENU, &FILTER, &NAT, &bridge::filter::menu::FILTER];
-        for menu in four.into_iter().chain(six) {
+        for menu in four.into_iter().chain(six).chain([&RULE, &RULE7]) {
             // As `print` counts: the dummy rules of FastTrack take the first numbers.
             let ahead = if r.v4.connections.fasttracked() > 0 { dummies(menu) } else { 0 };
             let items = tree.items(menu.path).iter().enumerate();
@@ -112,22 +113,19 @@ impl<'a> Writer<'a> {
             Event::Collected => self.text("waits for the rest of its datagram"),
             Event::Translated { from, to } if from == to => {}
             Event::Translated { from, to } => self.text(&format!("{from} becomes {to}")),
-            Event::Routed { decision: Decided::Drop, .. } => self.text("a route rule drops it"),
-            Event::Routed { decision: Decided::Unreachable, .. } => {
-                self.text("a route rule makes it unreachable");
+            Event::Routed { decision: Decided::Ends(action, by), .. } => {
+                let does = match action {
+                    Action::Unreachable => "makes it unreachable",
+                    Action::Prohibit => "prohibits it",
+                    _ => "drops it",
+                };
+                self.text(&format!("{} {does}", self.route_rule(*by)));
             }
-            Event::Routed { dst, decision: Decided::Route { table, leaf } } => {
-                let prefix = r.v4.routes.prefix_in(*table, *dst).map(|prefix| prefix.to_string());
-                let name = r.program.books.marks.routing.name(*table);
-                let within = name.map(|name| format!(" of table {name}")).unwrap_or_default();
-                let prefix = format!("{}{within}", prefix.unwrap_or_default());
-                self.routed(Ipv4Addr::from(*dst).into(), prefix, r.v4.routes.target(*leaf));
+            Event::Routed { dst: IpAddr::V4(dst), decision } => {
+                self.routed(u32::from(*dst), *decision);
             }
-            Event::Routed6 { dst } => {
-                let routes = &r.program.v6.routes;
-                let prefix = routes.prefix_of(*dst).map(|prefix| prefix.to_string());
-                let target = routes.lookup(*dst);
-                self.routed(Ipv6Addr::from(*dst).into(), prefix.unwrap_or_default(), target);
+            Event::Routed { dst: IpAddr::V6(dst), decision } => {
+                self.routed(u128::from(*dst), *decision);
             }
             Event::NextHop(hop) => {
                 if !self.rows.last().is_some_and(|row| row.text.contains("connected")) {
@@ -407,9 +405,18 @@ impl<'a> Writer<'a> {
     }
 
     /// Where the route to an address leads.
-    fn routed<A>(&mut self, dst: IpAddr, prefix: String, target: Option<&Target<A>>) {
-        let text = match target {
-            None => format!("no route to {dst}"),
+    /// What the tables have decided, and which rule has chosen the table.
+    fn routed<F: Stacked>(&mut self, address: F, decision: Decided) {
+        let Decided::Route { table, leaf, by } = decision else { return };
+        let (r, dst) = (self.r, address.ip());
+        let prefix = F::routes(r).prefix_in(table, address).map(F::first);
+        let prefix = prefix.map(|(first, len)| format!("{}/{len}", first.ip())).unwrap_or_default();
+        let name = r.program.books.marks.routing.name(table);
+        let within = name.map(|name| format!(" of table {name}")).unwrap_or_default();
+        let by = by.map(|by| format!(" by {}", self.route_rule(by))).unwrap_or_default();
+        let prefix = format!("{prefix}{within}{by}");
+        let text = match F::routes(r).target(leaf) {
+            None => format!("no route to {dst}{within}{by}"),
             Some(Target::Local) => format!("{dst} is an address of the router itself"),
             Some(Target::Broadcast) => format!("{dst} is a broadcast address here"),
             Some(Target::Connected(interface)) => {
@@ -426,6 +433,17 @@ impl<'a> Writer<'a> {
             Some(Target::Multicast) => format!("{prefix}, multicast"),
         };
         self.text(&text);
+    }
+
+    /// `rule 0 of /routing rule`.
+    fn route_rule(&self, by: Origin) -> String {
+        match by {
+            Origin::Kernel(priority) => format!("the kernel's rule {priority}"),
+            Origin::Typed(menu, item) => match self.numbers.get(&(menu, item)) {
+                Some(number) => format!("rule {number} of {menu}"),
+                None => format!("a rule of {menu}"),
+            },
+        }
     }
 
     fn name(&self, id: InterfaceId) -> &'a str {

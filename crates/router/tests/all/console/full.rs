@@ -97,7 +97,9 @@ add gateway=10.0.1.9 routing-table=isp9
 add blackhole dst-address=10.66.0.0/16 gateway=\"\"
 /ip route rule
 add src-address=10.0.1.0/24 routing-mark=second action=lookup-only-in-table table=second
-/routing rule add src-address=10.77.0.0/16 table=isp9
+/routing rule
+add src-address=10.77.0.0/16 table=isp9
+add dst-address=2001:db8:77::/48 interface=wan min-prefix=0 table=isp9
 /ip dhcp-server option
 add name=tz code=101 value=\"s'UTC'0x00\" force=yes
 /ip dhcp-server option sets
