@@ -44,6 +44,7 @@ impl Router {
             ends: Ends::default(),
             headers: 0,
             next_header_at: 0,
+            source_route: None,
             malformed: None,
             rest: Vec::new(),
             ip_len: layers.l3_end.saturating_sub(layers.l3),

@@ -21,6 +21,8 @@ mod checks;
 mod gateway;
 // Helpers: what packets say of connections to come.
 mod help;
+// What the families' packets do otherwise.
+pub(crate) mod family;
 // From the last box of IP to the neighbour.
 mod leave;
 // LOCAL IN and LOCAL OUT.
@@ -48,7 +50,7 @@ mod tunnel;
 mod translate;
 // Which interfaces have found out by themselves that they run.
 mod up;
-// IPv6, from the last box of the links and back to it.
+// What is IPv6's own.
 pub(crate) mod v6;
 // Virtual routers.
 mod vrrp;
@@ -65,9 +67,7 @@ use crate::interface::ingress::{Arrival, Learns};
 use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
-use crate::ip::route::Target;
-use crate::ip::rule::{Action, Decision as Decided};
-use crate::ip::{dhcp, discovery, icmp, record_route};
+use crate::ip::{dhcp, discovery};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -75,19 +75,18 @@ use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
 use checks::{count_bridged, reason};
+use family::{Fate, Passes, queues, whither};
 pub(crate) use leave::to_neighbour;
-use leave::{
-    Onward, decide, in_pieces, in_segments, ip_total_len, next_hop, record, record_inward, way_out,
-};
-use local::{arp_in, bpdu_in, is_heard, local_in, refuse};
+use leave::{Onward, in_pieces, in_segments, ip_total_len};
+use local::{arp_in, bpdu_in};
 pub(crate) use local::{local_out, local_out_by};
 use mangle::{mangle, raw};
 use port::Frame;
-use rules::{bridge_accepts, bridge_nat, filter, verdict_says};
+use rules::{bridge_accepts, bridge_nat};
 use track::{confirm, fasttracked, reassemble, track};
 use translate::{dst_nat, settle, src_nat};
 use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Malformed};
-use wire::{Layers, Moment, checksum};
+use wire::{Layers, Moment};
 
 pub(crate) use checks::{is_martian_source, is_own_source};
 pub(crate) use gateway::adopt as adopt_gateways;
@@ -399,9 +398,9 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
         ETHERTYPE_IPV4 if p.layers.vlan.is_none() => {
             // A DHCP client hears what is said to it beside IP: it has no address yet.
             let Some(p) = dhcp::client::receive(r, now, p) else { return };
-            routing(r, now, p)
+            routing::<u32>(r, now, p)
         }
-        ETHERTYPE_IPV6 if p.layers.vlan.is_none() => v6::routing(r, now, p),
+        ETHERTYPE_IPV6 if p.layers.vlan.is_none() => routing::<u128>(r, now, p),
         ETHERTYPE_ARP if p.layers.vlan.is_none() => arp_in(r, now, p),
         _ if p.layers.vlan.is_some() => {
             let tags = (p.layers.l3 - 14) / 4;
@@ -413,184 +412,150 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
 }
 
 /// ROUTING (box I): PREROUTING and the routing decision.
-fn routing(r: &mut Router, now: Moment, mut p: Packet) {
-    if help::wants_whole(r, &p) {
-        return r.finish_in(p, |r, p| routing(r, now, p));
-    }
-    if !checksum::is_ok(r.ip_header(&p)) {
-        return r.discard(p, Discard::BadHeaderChecksum);
-    }
-    p.vrf = r.program.vrfs.of(p.in_interface);
-    if let Some(why) = checks::bad_source(r, &p) {
-        return r.discard(p, why);
-    }
+fn routing<F: Passes>(r: &mut Router, now: Moment, p: Packet) {
+    let Some(mut p) = F::come(r, now, p) else { return };
     r.at(Step::HotspotIn);
-    if let Some(flow) = fasttracked::<u32>(r, &p) {
+    if let Some(flow) = fasttracked::<F>(r, &p) {
         (p.flow, p.fasttrack) = (Some(flow), true);
     } else {
         r.at(Step::RawPrerouting);
-        if !raw(r, now, RawChain::Prerouting, &mut p) {
+        if !raw::<F>(r, now, RawChain::Prerouting, &mut p) {
             return r.discard(p, Discard::RawDrop);
         }
     }
     r.at(Step::TrackPrerouting);
-    let Some(mut p) = track::<u32>(r, now, p) else { return };
+    let Some(mut p) = track::<F>(r, now, p) else { return };
     if !p.fasttrack {
         r.at(Step::ManglePrerouting);
-        mangle(r, now, MangleChain::Prerouting, &mut p);
+        mangle::<F>(r, now, MangleChain::Prerouting, &mut p);
     }
     r.at(Step::DstNat);
-    if let Err(why) = dst_nat::<u32>(r, now, &mut p) {
+    if let Err(why) = dst_nat::<F>(r, now, &mut p) {
         return r.discard(p, why);
     }
     r.at(Step::RoutingDecision);
-    let leaf = match decide::<u32>(r, &p) {
-        Decided::Route { leaf, .. } => leaf,
-        Decided::Ends(Action::Unreachable, _) => {
-            let (why, error) = (Discard::RouteRuleUnreachable, icmp::Error::HOST_UNREACHABLE);
-            return refuse(r, now, p, why, error);
-        }
-        Decided::Ends(Action::Prohibit, _) => {
-            return refuse(r, now, p, Discard::RouteProhibit, icmp::Error::ADMIN_PROHIBITED);
-        }
-        Decided::Ends(..) => return r.discard(p, Discard::RouteRuleDrop),
-    };
-    match r.v4.routes.target(leaf) {
-        Some(Target::Local | Target::Broadcast) => input(r, now, p),
-        Some(Target::Martian) => r.discard(p, Discard::MartianDestination),
-        Some(Target::Multicast) if is_heard(r, &p) => input(r, now, p),
-        Some(Target::Multicast) => r.discard(p, Discard::MulticastDestination),
-        // RFC 1812 §5.3.4: what came as a link-layer broadcast is not forwarded.
-        _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),
-        _ if !r.program.settings.ip_forward => r.discard(p, Discard::ForwardingOff),
-        None => refuse(r, now, p, Discard::NoRoute, icmp::Error::NET_UNREACHABLE),
-        Some(Target::Blackhole) => r.discard(p, Discard::RouteBlackhole),
-        Some(Target::Unreachable) => {
-            refuse(r, now, p, Discard::RouteUnreachable, icmp::Error::HOST_UNREACHABLE)
-        }
-        Some(Target::Prohibit) => {
-            refuse(r, now, p, Discard::RouteProhibit, icmp::Error::ADMIN_PROHIBITED)
-        }
-        Some(Target::Connected(_) | Target::Gateways(_)) => forward(r, now, p, leaf),
+    match F::beside_tables(r, &p).unwrap_or_else(|| whither::<F>(r, &p)) {
+        Fate::Here => input::<F>(r, now, p),
+        Fate::On(leaf) => forward::<F>(r, now, p, leaf),
+        Fate::Dropped(why) => r.discard(p, why),
+        Fate::Refused(why, error) => F::refuse(r, now, p, why, error),
     }
 }
 
 /// FORWARD: the packet is for somebody else.
-fn forward(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
-    let hop = next_hop(r, leaf, &p.layers);
+fn forward<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopId) {
+    let hop = F::next_hop(r, leaf, &p);
     p.out_interface = hop.interface;
     r.tell(|| Event::NextHop(hop.into()));
-    p.fast &= r.ipv4_fast_path() || p.fasttrack;
+    p.fast &= F::fast_path(r) || p.fasttrack;
     r.at(Step::Ttl);
-    if !r.decrement_ttl(&mut p) {
-        return refuse(r, now, p, Discard::TtlExceeded, icmp::Error::TTL_EXCEEDED);
+    if !F::decrement_ttl(r, &mut p) {
+        return F::refuse(r, now, p, Discard::TtlExceeded, F::TTL_EXCEEDED);
     }
-    let mtu = r.program.interface(hop.interface).mtu;
-    if r.longest_piece(&p) > mtu && r.dont_fragment(&p) {
-        let error = icmp::Error::fragmentation_needed(mtu);
-        return refuse(r, now, p, Discard::FragmentationNeeded, error);
+    if let Some((why, error)) = F::stops(r, now, &p, hop) {
+        return F::refuse(r, now, p, why, error);
     }
     if !p.fasttrack {
         r.at(Step::MangleForward);
-        pppoe::change_mss(r, &mut p);
-        mangle(r, now, MangleChain::Forward, &mut p);
+        if F::ETHERTYPE == ETHERTYPE_IPV4 {
+            pppoe::change_mss(r, &mut p);
+        }
+        mangle::<F>(r, now, MangleChain::Forward, &mut p);
         r.at(Step::FilterForward);
-        let verdict = filter(r, now, FilterChain::Forward, &mut p);
-        let Some(p) = verdict_says(r, now, p, verdict) else { return };
+        let Some(p) = F::filter(r, now, FilterChain::Forward, p) else { return };
         r.at(Step::Accounting);
-        return postrouting(r, now, p, hop);
+        return postrouting::<F>(r, now, p, hop);
     }
-    postrouting(r, now, p, hop)
+    postrouting::<F>(r, now, p, hop)
 }
 
 /// INPUT: the packet is for the router itself.
-fn input(r: &mut Router, now: Moment, p: Packet) {
-    // RFC 1122 §3.3.2: hosts reassemble, whether or not connections are tracked.
-    let whole = if p.layers.fragment { reassemble::<u32>(r, now, p) } else { Some(p) };
+fn input<F: Passes>(r: &mut Router, now: Moment, p: Packet) {
+    // RFC 1122 §3.3.2, RFC 8200 §4.5: whom it is for reassembles, whether or not connections are tracked.
+    let whole = if p.layers.fragment { reassemble::<F>(r, now, p) } else { Some(p) };
     let Some(mut p) = whole else { return };
     p.fast = false;
     r.at(Step::MangleInput);
-    mangle(r, now, MangleChain::Input, &mut p);
+    mangle::<F>(r, now, MangleChain::Input, &mut p);
     r.at(Step::FilterInput);
-    let verdict = filter(r, now, FilterChain::Input, &mut p);
-    let Some(p) = verdict_says(r, now, p, verdict) else { return };
+    let Some(p) = F::filter(r, now, FilterChain::Input, p) else { return };
     r.at(Step::HtbGlobalInput);
     r.at(Step::SimpleQueuesInput);
-    let (tuple, mark, none) = (&p.layers.tuple, p.marks.packet, InterfaceId::NONE);
-    let queues = r.program.queue_path(tuple, p.in_interface, none, mark, (&mut r.rules.clock, now));
-    record_inward(r, now, &p, queues);
-    let cost = r.cost(&p, p.layers.tuple);
+    let tuple = F::tuple(&p);
+    let queues = queues::<F>(r, now, &p, &tuple, InterfaceId::NONE);
+    F::keep_inward(r, now, &p, queues);
+    let cost = F::cost(r, &p, tuple, queues);
     wait::inward(r, now, Arriving { p, queues, cost })
 }
 
 /// LOCAL IN: the packet has passed its queues.
-fn arrived(r: &mut Router, now: Moment, mut p: Packet) {
-    if let Err(why) = settle::<u32>(r, &mut p).and_then(|()| confirm::<u32>(r, now, &mut p)) {
+fn arrived<F: Passes>(r: &mut Router, now: Moment, mut p: Packet) {
+    if let Err(why) = settle::<F>(r, &mut p).and_then(|()| confirm::<F>(r, now, &mut p)) {
         return r.discard(p, why);
     }
     r.at(Step::LocalIn);
-    local_in(r, now, p)
+    F::local_in(r, now, p)
 }
 
 /// OUTPUT: from the router itself.
-pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
+pub(crate) fn output<F: Passes>(r: &mut Router, now: Moment, p: Packet) {
     r.at(Step::LocalOut);
+    let Some(mut p) = F::begin(r, p) else { return };
     r.at(Step::RoutingDecision);
-    let dst = p.layers.tuple.dst;
-    let Some(mut way) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
+    let dst = F::tuple(&p).dst;
+    let Some(mut way) = F::way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
     p.out_interface = way.interface();
     if let Onward::Out(hop) = way {
         r.tell(|| Event::NextHop(hop.into()));
     }
     r.at(Step::RawOutput);
-    if !raw(r, now, RawChain::Output, &mut p) {
+    if !raw::<F>(r, now, RawChain::Output, &mut p) {
         return r.discard(p, Discard::RawDrop);
     }
     r.at(Step::TrackOutput);
-    let Some(mut p) = track::<u32>(r, now, p) else { return };
+    let Some(mut p) = track::<F>(r, now, p) else { return };
     // What answers a translated connection is translated back, and may go another way then.
-    if let Err(why) = dst_nat::<u32>(r, now, &mut p) {
+    if let Err(why) = dst_nat::<F>(r, now, &mut p) {
         return r.discard(p, why);
     }
-    if p.layers.tuple.dst != dst {
-        match way_out(r, &p) {
+    if F::tuple(&p).dst != dst {
+        match F::way_out(r, &p) {
             Some(other) => way = other,
             None => return r.discard(p, Discard::NoRoute),
         }
     }
     p.out_interface = way.interface();
     r.at(Step::MangleOutput);
-    mangle(r, now, MangleChain::Output, &mut p);
+    mangle::<F>(r, now, MangleChain::Output, &mut p);
     r.at(Step::FilterOutput);
-    let verdict = filter(r, now, FilterChain::Output, &mut p);
-    let Some(mut p) = verdict_says(r, now, p, verdict) else { return };
+    let Some(mut p) = F::filter(r, now, FilterChain::Output, p) else { return };
     r.at(Step::RoutingAdjustment);
     if p.marks.routing != Mark::NONE {
-        match way_out(r, &p) {
+        match F::way_out(r, &p) {
             Some(other) => way = other,
             None => return r.discard(p, Discard::NoRoute),
         }
         p.out_interface = way.interface();
     }
     match way {
-        Onward::Out(hop) => postrouting(r, now, p, hop),
-        Onward::Here => input(r, now, p),
+        Onward::Out(hop) => postrouting::<F>(r, now, p, hop),
+        Onward::Here => input::<F>(r, now, p),
     }
 }
 
 /// POSTROUTING: the packet leaves by IP.
-fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
+fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F>) {
     if !p.fasttrack {
         r.at(Step::ManglePostrouting);
-        mangle(r, now, MangleChain::Postrouting, &mut p);
+        mangle::<F>(r, now, MangleChain::Postrouting, &mut p);
     }
     // Simple queues know a client by its own address: the one before src-nat.
-    let tuple = p.layers.tuple;
+    let tuple = F::tuple(&p);
     r.at(Step::SrcNat);
-    if let Err(why) = src_nat::<u32>(r, now, &mut p) {
+    if let Err(why) = src_nat::<F>(r, now, &mut p) {
         return r.discard(p, why);
     }
-    if let Err(why) = confirm::<u32>(r, now, &mut p) {
+    if let Err(why) = confirm::<F>(r, now, &mut p) {
         return r.discard(p, why);
     }
     let mut queues = Path::NONE;
@@ -598,18 +563,15 @@ fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop) {
         r.at(Step::HotspotOut);
         r.at(Step::HtbGlobal);
         r.at(Step::SimpleQueues);
-        let (mark, clock) = (p.marks.packet, (&mut r.rules.clock, now));
-        queues = r.program.queue_path(&tuple, p.in_interface, p.out_interface, mark, clock);
+        queues = self::queues::<F>(r, now, &p, &tuple, p.out_interface);
         r.at(Step::IpsecPolicy);
     }
-    record_route::note(r, &mut p, hop.interface);
-    let kept = record::<u32>(r, now, &p, hop, queues);
-    r.tell(|| Event::Kept(kept));
+    F::keep(r, now, &mut p, hop, queues);
     if p.fasttrack && p.fast {
-        r.stats.paths.ipv4_fasttrack.add(p.ip_len.into());
+        F::fasttrack(r).add(p.ip_len.into());
         r.count_fast_in(p.ingress, p.frame.len());
     }
-    let cost = r.cost(&p, tuple);
+    let cost = F::cost(r, &p, tuple, queues);
     let leaving = Leaving {
         frame: p.frame,
         rest: p.rest,

@@ -165,6 +165,8 @@ pub(crate) struct Packet {
     pub(crate) headers: u8,
     /// Where its upper layer's protocol stands, from its first byte.
     pub(crate) next_header_at: u16,
+    /// Where its source route stands, if it has one.
+    pub(crate) source_route: Option<u16>,
     /// What is wrong with the headers above Ethernet: a bridge need not mind.
     pub(crate) malformed: Option<Malformed>,
     /// The other fragments of a reassembled datagram.

@@ -114,7 +114,7 @@ pub(crate) enum Last {
 }
 
 /// What becomes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RawVerdict {
     pub(crate) drop: bool,
     /// A `notrack` rule was passed: no connection is looked for.

@@ -3,7 +3,7 @@
 
 use super::timers::nobody_there;
 use super::wait::Cost;
-use super::{ip_out, link_out, tunnel};
+use super::{ip_out, link_out};
 use crate::discard::Discard;
 use crate::firewall::connection::{Connections, FlowId, flow_flag};
 use crate::firewall::mark::{Mark, Marks};
@@ -162,14 +162,12 @@ pub(super) fn record<F: Stacked>(
 }
 
 /// Keeps what a tunnel's outer packet went through up to its end, which is here.
-pub(super) fn record_inward(r: &mut Router, now: Moment, p: &Packet, queues: Path) {
-    if tunnel::is_outer(r, p) {
-        let kept = keep_inward(r, now, p, queues);
-        r.tell(|| Event::Kept(kept));
-    }
-}
-
-fn keep_inward(r: &mut Router, now: Moment, p: &Packet, queues: Path) -> Result<(), Unkept> {
+pub(super) fn keep_inward(
+    r: &mut Router,
+    now: Moment,
+    p: &Packet,
+    queues: Path,
+) -> Result<(), Unkept> {
     let is_whole = !p.layers.options && !p.layers.fragment && p.rest.is_empty();
     if !is_whole || p.trace.once || p.connection_state == ConnectionState::Invalid {
         return Err(unkept(p));
@@ -259,7 +257,7 @@ pub(crate) struct Hop<A = u32> {
 
 /// Where a packet of the router's own goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Onward<A = u32> {
+pub(crate) enum Onward<A = u32> {
     /// To the router itself.
     Here,
     /// To a neighbour.

@@ -135,7 +135,7 @@ pub(super) fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
     p.connection_state = ConnectionState::Untracked;
     p.trace.clear();
     r.tell(|| Event::Turned);
-    output(r, now, p)
+    output::<u32>(r, now, p)
 }
 
 /// LOCAL OUT (box K): a packet the router itself makes. `frame` begins with 14 bytes for the
@@ -161,7 +161,7 @@ fn local_out_as(r: &mut Router, now: Moment, frame: Frame, bound: InterfaceId, v
             let mut p = r.packet(frame, layers, InterfaceId::NONE);
             p.bound = bound;
             p.vrf = vrf.unwrap_or_else(|| r.program.vrf_of_own(p.layers.tuple.src));
-            output(r, now, p)
+            output::<u32>(r, now, p)
         }
         Err(malformed) => r.discard_frame(frame, reason(malformed)),
     }

@@ -1,65 +1,44 @@
 //! The MANGLE and RAW boxes: walk the rules, do to the packet what they say.
 
+use super::family::Passes;
 use super::sniff;
 use crate::firewall::effect::{Effect, NewMss, NewPriority, NewTtl};
 use crate::firewall::mangle::MangleChain;
 use crate::firewall::mark::Mark;
-use crate::firewall::raw::RawChain;
+use crate::firewall::raw::{Raw, RawChain};
 use crate::packet::Packet;
 use crate::parts::Stacked;
 use crate::router::Router;
-use crate::story::{Edit, Event, Table};
+use crate::story::{Edit, Event};
 use port::Frame;
 use wire::layers::{ETHERTYPE_IPV6, protocol};
 use wire::{Ipv4, Layers, Moment, Tcp, TcpFlags};
 
-/// Walks a packet through a chain of `/ip firewall mangle`.
-pub(super) fn mangle(r: &mut Router, now: Moment, chain: MangleChain, p: &mut Packet) {
-    if r.program.mangle.is_empty() {
-        return;
-    }
-    let mut walk = r.program.mangle.enter(chain);
+/// Walks a packet through a chain of `/ip firewall mangle`, or of IPv6's.
+pub(super) fn mangle<F: Passes>(r: &mut Router, now: Moment, chain: MangleChain, p: &mut Packet) {
+    let rules = F::mangle(&r.program).filter(|mangle| !mangle.is_empty());
+    let Some(mut walk) = rules.map(|mangle| mangle.enter(chain)) else { return };
     loop {
-        let effect =
-            r.with_view(now, p, |program, view, books| program.mangle.walk(&mut walk, view, books));
+        let effect = r.with_view(now, p, |program, view, books| {
+            F::mangle(program)?.walk(&mut walk, view, books)
+        });
         let Some(effect) = effect else { break };
         apply(r, p, effect);
     }
-    r.tell_rules(Table::Mangle, chain.name());
+    r.tell_rules(F::TABLES.0, chain.name());
     sniff::send(r, now);
 }
 
-/// The same of `/ipv6 firewall mangle`.
-pub(super) fn mangle6(r: &mut Router, now: Moment, chain: MangleChain, p: &mut Packet) {
-    let mangle = r.program.v6.mangle.clone().filter(|mangle| !mangle.is_empty());
-    let Some(mangle) = mangle else { return };
-    let mut walk = mangle.enter(chain);
-    while let Some(effect) =
-        r.with_view(now, p, |_, view, books| mangle.walk(&mut walk, view, books))
-    {
-        apply(r, p, effect);
-    }
-    r.tell_rules(Table::Mangle6, chain.name());
-}
-
-/// Walks a packet through a chain of `/ipv6 firewall raw`; whether it goes on.
-pub(super) fn raw6(r: &mut Router, now: Moment, chain: RawChain, p: &mut Packet) -> bool {
-    let raw = r.program.v6.raw.clone().filter(|raw| !raw.is_empty());
-    let Some(raw) = raw else { return true };
-    let verdict = r.with_view(now, p, |_, view, books| raw.run(chain, view, books));
-    p.notrack = verdict.notrack;
-    r.tell_rules(Table::Raw6, chain.name());
-    !verdict.drop
-}
-
-/// Walks a packet through a chain of `/ip firewall raw`; whether it goes on.
-pub(super) fn raw(r: &mut Router, now: Moment, chain: RawChain, p: &mut Packet) -> bool {
-    if r.program.raw.is_empty() {
+/// Walks a packet through a chain of `/ip firewall raw`, or of IPv6's; whether it goes on.
+pub(super) fn raw<F: Passes>(r: &mut Router, now: Moment, chain: RawChain, p: &mut Packet) -> bool {
+    if F::raw(&r.program).is_none_or(Raw::is_empty) {
         return true;
     }
-    let verdict = r.with_view(now, p, |program, view, books| program.raw.run(chain, view, books));
+    let verdict = r.with_view(now, p, |program, view, books| {
+        F::raw(program).map(|raw| raw.run(chain, view, books)).unwrap_or_default()
+    });
     p.notrack = verdict.notrack;
-    r.tell_rules(Table::Raw, chain.name());
+    r.tell_rules(F::TABLES.1, chain.name());
     !verdict.drop
 }
 

@@ -73,7 +73,7 @@ pub(super) fn fasttracked<F: Stacked>(r: &Router, p: &Packet) -> Option<FlowId> 
 pub(super) fn reassemble<F: Stacked>(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
     let (port, in_interface) = (p.port, p.in_interface);
     let (ends, next_header_at, headers, bound) = (p.ends, p.next_header_at, p.headers, p.bound);
-    let (marks, notrack, vrf) = (p.marks, p.notrack, p.vrf);
+    let (marks, notrack, vrf, source_route) = (p.marks, p.notrack, p.vrf, p.source_route);
     let (frame, trace) = (p.frame, p.trace);
     r.recycle(trace);
     match F::collect(r, now, frame, &p.layers) {
@@ -98,7 +98,8 @@ pub(super) fn reassemble<F: Stacked>(r: &mut Router, now: Moment, p: Packet) -> 
             (whole.in_interface, whole.ip_len, whole.rest) = (in_interface, ip_len, pieces);
             (whole.marks, whole.notrack) = (marks, notrack);
             (whole.ends, whole.headers, whole.bound) = (ends, headers, bound);
-            (whole.next_header_at, whole.vrf) = (next_header_at, vrf);
+            (whole.next_header_at, whole.source_route) = (next_header_at, source_route);
+            whole.vrf = vrf;
             Some(whole)
         }
     }

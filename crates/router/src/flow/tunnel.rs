@@ -7,8 +7,8 @@
 //! ```
 
 use super::leave::way_to;
-use super::local::no_listener;
-use super::{Onward, l2tp, link_in, local_out, output, pppoe, reason, refuse, v6};
+use super::local::{no_listener, refuse};
+use super::{Onward, l2tp, link_in, local_out, output, pppoe, reason, v6};
 use crate::discard::Discard;
 use crate::fast;
 use crate::interface::InterfaceId;
@@ -122,7 +122,7 @@ pub(super) fn send_outer(r: &mut Router, now: Moment, frame: Frame, fast: bool) 
         Ok(layers) => {
             let mut p = r.packet(frame, layers, InterfaceId::NONE);
             (p.fast, p.is_outer) = (fast, true);
-            output(r, now, p)
+            output::<u32>(r, now, p)
         }
         Err(malformed) => r.discard_frame(frame, reason(malformed)),
     }
@@ -399,7 +399,7 @@ fn is_our_question(r: &Router, tunnel: &Tunnel, p: &Packet) -> bool {
 fn answer_keepalive(r: &mut Router, now: Moment, mut p: Packet) {
     (p.port, p.in_interface, p.fast) = (InterfaceId::NONE, InterfaceId::NONE, false);
     p.arrival = None;
-    output(r, now, p);
+    output::<u32>(r, now, p);
 }
 
 /// `clamp-tcp-mss`: no segment of the connection that begins here may be longer than the tunnel takes.

@@ -1,14 +1,12 @@
-//! IPv6: from the last box of the links to the neighbour, as straight-line code.
+//! IPv6's own between the boxes, and from the last one to the neighbour.
 //!
 //! ```text
-//! to_router ─► routing ┬─► forward ─► postrouting ─► to_neighbour ─► link_out
-//!                      └─► input ─► local_in           ▲
-//!                          output ─────────────────────┘
+//! come ─► [boxes] ─► beside_tables ─► [boxes] ─► leave ─► to_neighbour ─► link_out
+//! begin ─► [boxes] ─► way_out ─► [boxes] ─┘
 //! ```
 //!
-//! The boxes are those of IPv4, and what they call is the same: raw, connection tracking, mangle, filter.
-//! This is a line of its own because what lies between them differs: links' own addresses, groups, extension
-//! headers, no pieces made on the way.
+//! The boxes are those of IPv4 (`flow.rs`). What lies between them differs: links' own addresses, groups,
+//! extension headers, no pieces made on the way.
 
 // Neighbour discovery, and what else ICMPv6 brings to the router.
 mod discovery;
@@ -17,148 +15,164 @@ mod rules;
 // The router's own programs, and what it says about packets it could not forward.
 mod local;
 
+use super::family::{Fate, Passes};
 use super::leave::{Hop, Leaving, Onward, decide, in_depth, record};
-use super::link_out;
-use super::mangle::{mangle6, raw6};
-use super::track::{confirm, fasttracked, reassemble, track};
-use super::translate::{dst_nat, settle, src_nat};
-use super::wait::{self, Arriving, Cost};
+use super::wait::Cost;
+use super::{link_out, output};
+use crate::counter::Count;
 use crate::discard::Discard;
 use crate::firewall::filter::FilterChain;
-use crate::firewall::mangle::MangleChain;
+use crate::firewall::mangle::Mangle;
 use crate::firewall::mark::Mark;
-use crate::firewall::raw::RawChain;
+use crate::firewall::raw::Raw;
 use crate::interface::InterfaceId;
 use crate::interface::tunnel::{Tunnel, six_to_four};
 use crate::ip::family::ports_of;
+use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::{Request, Waiting, Want};
 use crate::ip::route::Target;
-use crate::ip::rule::{Action, Decision as Decided};
 use crate::ipv6::icmp::Error;
 use crate::packet::{Ends, Packet};
-use crate::parts::Stacked;
+use crate::program::Program;
 use crate::queue::Path;
 use crate::router::Router;
-use crate::step::Step;
-use crate::story::Event;
-use local::{local_in, refuse};
+use crate::story::{Event, Table};
+use local::refuse;
 use port::Frame;
-use rules::filter;
 use std::net::Ipv6Addr;
 use wire::icmpv6::group_mac;
 use wire::ipv6::{BadExtensions, header};
 use wire::layers::{self, ETHERTYPE_IPV6, protocol};
 use wire::{FiveTuple, Ipv6, Ipv6Prefix, MacAddr, Moment};
 
-/// ROUTING (box I): PREROUTING and the routing decision.
-pub(super) fn routing(r: &mut Router, now: Moment, mut p: Packet) {
-    if r.program.v6.settings.disabled || !r.program.v6.is_on(p.in_interface) {
-        return r.discard(p, Discard::Ipv6Off);
-    }
-    let source_route = match open(r, &mut p) {
-        Ok(source_route) => source_route,
-        Err(why) => return r.discard(p, why),
-    };
-    p.vrf = r.program.vrfs.of(p.in_interface);
-    if is_martian_source(r, &p) && !discovery::is_conflict(r, &p) {
-        return r.discard(p, Discard::MartianSource);
-    }
-    if let Some(flow) = fasttracked::<u128>(r, &p) {
-        (p.flow, p.fasttrack) = (Some(flow), true);
-    } else {
-        r.at(Step::RawPrerouting);
-        if !raw6(r, now, RawChain::Prerouting, &mut p) {
-            return r.discard(p, Discard::RawDrop);
-        }
-    }
-    r.at(Step::TrackPrerouting);
-    let Some(mut p) = track::<u128>(r, now, p) else { return };
-    if !p.fasttrack {
-        r.at(Step::ManglePrerouting);
-        mangle6(r, now, MangleChain::Prerouting, &mut p);
-    }
-    r.at(Step::DstNat);
-    if let Err(why) = dst_nat::<u128>(r, now, &mut p) {
-        return r.discard(p, why);
-    }
-    r.at(Step::RoutingDecision);
-    let Ends { src, dst } = p.ends;
-    if let Some(at) = source_route {
-        return refuse(r, now, p, Discard::SourceRoute, Error::problem(0, at));
-    }
-    if Ipv6Addr::from(dst).is_multicast() {
-        return match r.program.v6.hears(p.in_interface, dst) {
-            true => input(r, now, p),
-            false => r.discard(p, Discard::MulticastDestination),
-        };
-    }
-    if Ipv6Prefix::LINK_LOCAL.contains(dst) {
-        return match r.program.v6.has(p.in_interface, dst) {
-            true => input(r, now, p),
-            false => r.discard(p, Discard::LinkLocalDestination),
-        };
-    }
-    let leaf = match decide::<u128>(r, &p) {
-        Decided::Route { leaf, .. } => leaf,
-        Decided::Ends(Action::Unreachable, _) => {
-            let (why, error) = (Discard::RouteRuleUnreachable, Error::ADDRESS_UNREACHABLE);
-            return refuse(r, now, p, why, error);
-        }
-        Decided::Ends(Action::Prohibit, _) => {
-            return refuse(r, now, p, Discard::RouteProhibit, Error::PROHIBITED);
-        }
-        Decided::Ends(..) => return r.discard(p, Discard::RouteRuleDrop),
-    };
-    let program = r.program.clone();
-    match program.v6.routes.target(leaf) {
-        Some(Target::Local | Target::Broadcast) => input(r, now, p),
-        Some(Target::Martian | Target::Multicast) => r.discard(p, Discard::MartianDestination),
-        _ if r.dst_mac(&p).is_multicast() => r.discard(p, Discard::OtherHost),
-        _ if !program.v6.settings.forward => r.discard(p, Discard::ForwardingOff),
-        None => refuse(r, now, p, Discard::NoRoute, Error::NO_ROUTE),
-        Some(Target::Blackhole) => r.discard(p, Discard::RouteBlackhole),
-        Some(Target::Unreachable) => {
-            refuse(r, now, p, Discard::RouteUnreachable, Error::ADDRESS_UNREACHABLE)
-        }
-        Some(Target::Prohibit) => refuse(r, now, p, Discard::RouteProhibit, Error::PROHIBITED),
-        // RFC 4291 §2.5.6: routers forward nothing that comes from a link's own address.
-        Some(_) if Ipv6Prefix::LINK_LOCAL.contains(src) => {
-            refuse(r, now, p, Discard::LinkLocalSource, Error::BEYOND_SCOPE)
-        }
-        Some(target) => {
-            let hop = next_hop(target, p.ends);
-            forward(r, now, p, hop)
-        }
-    }
-}
+impl Passes for u128 {
+    type Error = Error;
+    const NO_ROUTE: Error = Error::NO_ROUTE;
+    const UNREACHABLE: Error = Error::ADDRESS_UNREACHABLE;
+    const PROHIBITED: Error = Error::PROHIBITED;
+    const TTL_EXCEEDED: Error = Error::HOP_LIMIT_EXCEEDED;
+    const TABLES: (Table, Table) = (Table::Mangle6, Table::Raw6);
 
-/// FORWARD: the packet is for somebody else.
-fn forward(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
-    p.out_interface = hop.interface;
-    r.tell(|| Event::NextHop(hop.into()));
-    p.fast &= r.ipv6_fast_path() || p.fasttrack;
-    r.at(Step::Ttl);
-    if !decrement_hop_limit(r, &mut p) {
-        return refuse(r, now, p, Discard::TtlExceeded, Error::HOP_LIMIT_EXCEEDED);
+    fn refuse(r: &mut Router, now: Moment, p: Packet, why: Discard, error: Error) {
+        refuse(r, now, p, why, error)
     }
-    if hop.interface == p.in_interface {
-        if is_bounced(r, &p) {
-            return refuse(r, now, p, Discard::NoRoute, Error::ADDRESS_UNREACHABLE);
+
+    fn come(r: &mut Router, _: Moment, p: Packet) -> Option<Packet> {
+        if r.program.v6.settings.disabled || !r.program.v6.is_on(p.in_interface) {
+            r.discard(p, Discard::Ipv6Off);
+            return None;
         }
-        discovery::redirect(r, now, &p, hop);
+        let mut p = opened(r, p)?;
+        p.vrf = r.program.vrfs.of(p.in_interface);
+        if is_martian_source(r, &p) && !discovery::is_conflict(r, &p) {
+            r.discard(p, Discard::MartianSource);
+            return None;
+        }
+        Some(p)
     }
-    let mtu = r.program.v6.mtu(hop.interface, r.program.interface(hop.interface).mtu);
-    if r.longest_piece(&p) > mtu {
-        return refuse(r, now, p, Discard::PacketTooBig, Error::too_big(mtu));
+
+    fn begin(r: &mut Router, p: Packet) -> Option<Packet> {
+        let mut p = opened(r, p)?;
+        // The answer to a packet that came in pieces is whole, too.
+        p.layers.fragment &= p.rest.is_empty();
+        Some(p)
     }
-    if !p.fasttrack {
-        r.at(Step::MangleForward);
-        mangle6(r, now, MangleChain::Forward, &mut p);
-        r.at(Step::FilterForward);
-        let Some(p) = filter(r, now, FilterChain::Forward, p) else { return };
-        return postrouting(r, now, p, hop);
+
+    fn mangle(program: &Program) -> Option<&Mangle> {
+        program.v6.mangle.as_deref()
     }
-    postrouting(r, now, p, hop)
+
+    fn raw(program: &Program) -> Option<&Raw> {
+        program.v6.raw.as_deref()
+    }
+
+    fn filter(r: &mut Router, now: Moment, chain: FilterChain, p: Packet) -> Option<Packet> {
+        rules::filter(r, now, chain, p)
+    }
+
+    fn beside_tables(r: &Router, p: &Packet) -> Option<Fate<Error>> {
+        let (dst, v6) = (p.ends.dst, &r.program.v6);
+        if let Some(at) = p.source_route {
+            return Some(Fate::Refused(Discard::SourceRoute, Error::problem(0, at)));
+        }
+        let (is_here, why) = match dst {
+            dst if Ipv6Addr::from(dst).is_multicast() => {
+                (u128::hears(r, p), Discard::MulticastDestination)
+            }
+            dst if Ipv6Prefix::LINK_LOCAL.contains(dst) => {
+                (v6.has(p.in_interface, dst), Discard::LinkLocalDestination)
+            }
+            _ => return None,
+        };
+        Some(if is_here { Fate::Here } else { Fate::Dropped(why) })
+    }
+
+    /// RFC 4291 §2.5.6: routers forward nothing that comes from a link's own address.
+    fn of_link(p: &Packet) -> Option<Fate<Error>> {
+        let is_near = Ipv6Prefix::LINK_LOCAL.contains(p.ends.src);
+        is_near.then_some(Fate::Refused(Discard::LinkLocalSource, Error::BEYOND_SCOPE))
+    }
+
+    fn hears(r: &Router, p: &Packet) -> bool {
+        r.program.v6.hears(p.in_interface, p.ends.dst)
+    }
+
+    fn forwards(r: &Router) -> bool {
+        r.program.v6.settings.forward
+    }
+
+    fn next_hop(r: &mut Router, leaf: NextHopId, p: &Packet) -> Hop<u128> {
+        next_hop(r.program.v6.routes.target(leaf), p.ends)
+    }
+
+    fn fast_path(r: &Router) -> bool {
+        r.ipv6_fast_path()
+    }
+
+    fn decrement_ttl(r: &mut Router, p: &mut Packet) -> bool {
+        decrement_hop_limit(r, p)
+    }
+
+    fn stops(r: &mut Router, now: Moment, p: &Packet, hop: Hop<u128>) -> Option<(Discard, Error)> {
+        if hop.interface == p.in_interface {
+            if is_bounced(r, p) {
+                return Some((Discard::NoRoute, Error::ADDRESS_UNREACHABLE));
+            }
+            discovery::redirect(r, now, p, hop);
+        }
+        let mtu = r.program.v6.mtu(hop.interface, r.program.interface(hop.interface).mtu);
+        (r.longest_piece(p) > mtu).then(|| (Discard::PacketTooBig, Error::too_big(mtu)))
+    }
+
+    /// What neighbours say to each other passes no queue, as ARP does not: one that is full must not end
+    /// all talk.
+    fn is_urgent(r: &Router, p: &Packet) -> bool {
+        discovery::is_of_link(r, p)
+    }
+
+    fn cost(r: &Router, p: &Packet, tuple: FiveTuple<u128>, queues: Path) -> Cost {
+        r.cost6(p, tuple, queues)
+    }
+
+    fn local_in(r: &mut Router, now: Moment, p: Packet) {
+        local::local_in(r, now, p)
+    }
+
+    fn way_out(r: &mut Router, p: &Packet) -> Option<Onward<u128>> {
+        way_out(r, p)
+    }
+
+    fn keep(r: &mut Router, now: Moment, p: &mut Packet, hop: Hop<u128>, queues: Path) {
+        // Whoever sends by way of the router what is on the link is told so, each time anew.
+        if hop.interface != p.in_interface {
+            let kept = record::<u128>(r, now, p, hop, queues);
+            r.tell(|| Event::Kept(kept));
+        }
+    }
+
+    fn fasttrack(r: &mut Router) -> &mut Count {
+        &mut r.stats.paths.ipv6_fasttrack
+    }
 }
 
 /// Whether a packet would go back by the tunnel or session that it came by, though the network is this
@@ -171,96 +185,6 @@ fn is_bounced(r: &Router, p: &Packet) -> bool {
         && program.v6.is_neighbour(interface, p.ends.dst)
 }
 
-/// INPUT: the packet is for the router itself.
-fn input(r: &mut Router, now: Moment, p: Packet) {
-    // RFC 8200 §4.5: whom it is for reassembles, whether or not connections are tracked.
-    let whole = if p.layers.fragment { reassemble::<u128>(r, now, p) } else { Some(p) };
-    let Some(mut p) = whole else { return };
-    p.fast = false;
-    r.at(Step::MangleInput);
-    mangle6(r, now, MangleChain::Input, &mut p);
-    r.at(Step::FilterInput);
-    let Some(p) = filter(r, now, FilterChain::Input, p) else { return };
-    r.at(Step::HtbGlobalInput);
-    r.at(Step::SimpleQueuesInput);
-    let (tuple, none) = (u128::tuple(&p), InterfaceId::NONE);
-    let queues = queues(r, now, &p, &tuple, none);
-    let cost = r.cost6(&p, tuple, queues);
-    wait::inward(r, now, Arriving { p, queues, cost })
-}
-
-/// The queues of a packet. What neighbours say to each other passes none, as ARP does not: a queue that is full
-/// must not end all talk.
-fn queues(
-    r: &mut Router,
-    now: Moment,
-    p: &Packet,
-    tuple: &FiveTuple<u128>,
-    out: InterfaceId,
-) -> Path {
-    if discovery::is_of_link(r, p) {
-        return Path::NONE;
-    }
-    let (mark, clock) = (p.marks.packet, (&mut r.rules.clock, now));
-    r.program.queue_path(tuple, p.in_interface, out, mark, clock)
-}
-
-/// LOCAL IN: the packet has passed its queues.
-pub(super) fn arrived(r: &mut Router, now: Moment, mut p: Packet) {
-    if let Err(why) = settle::<u128>(r, &mut p).and_then(|()| confirm::<u128>(r, now, &mut p)) {
-        return r.discard(p, why);
-    }
-    r.at(Step::LocalIn);
-    local_in(r, now, p)
-}
-
-/// OUTPUT: from the router itself. `bound` is the interface of a link's own addresses and groups.
-pub(crate) fn output(r: &mut Router, now: Moment, mut p: Packet) {
-    r.at(Step::LocalOut);
-    if let Err(why) = open(r, &mut p) {
-        return r.discard(p, why);
-    }
-    // The answer to a packet that came in pieces is whole, too.
-    p.layers.fragment &= p.rest.is_empty();
-    r.at(Step::RoutingDecision);
-    let dst = p.ends.dst;
-    let Some(mut way) = way_out(r, &p) else { return r.discard(p, Discard::NoRoute) };
-    p.out_interface = way.interface();
-    r.at(Step::RawOutput);
-    if !raw6(r, now, RawChain::Output, &mut p) {
-        return r.discard(p, Discard::RawDrop);
-    }
-    r.at(Step::TrackOutput);
-    let Some(mut p) = track::<u128>(r, now, p) else { return };
-    // What answers a translated connection is translated back, and may go another way then.
-    if let Err(why) = dst_nat::<u128>(r, now, &mut p) {
-        return r.discard(p, why);
-    }
-    if p.ends.dst != dst {
-        match way_out(r, &p) {
-            Some(other) => way = other,
-            None => return r.discard(p, Discard::NoRoute),
-        }
-    }
-    p.out_interface = way.interface();
-    r.at(Step::MangleOutput);
-    mangle6(r, now, MangleChain::Output, &mut p);
-    r.at(Step::FilterOutput);
-    let Some(mut p) = filter(r, now, FilterChain::Output, p) else { return };
-    r.at(Step::RoutingAdjustment);
-    if p.marks.routing != Mark::NONE {
-        match way_out(r, &p) {
-            Some(other) => way = other,
-            None => return r.discard(p, Discard::NoRoute),
-        }
-        p.out_interface = way.interface();
-    }
-    match way {
-        Onward::Out(hop) => postrouting(r, now, p, hop),
-        Onward::Here => input(r, now, p),
-    }
-}
-
 /// The way of a packet of the router's own; `None` if no route leads anywhere.
 fn way_out(r: &mut Router, p: &Packet) -> Option<Onward<u128>> {
     let (dst, bound) = (p.ends.dst, p.bound);
@@ -271,61 +195,13 @@ fn way_out(r: &mut Router, p: &Packet) -> Option<Onward<u128>> {
         return bound.is_some().then_some(Onward::Out(hop));
     }
     let leaf = decide::<u128>(r, p).leaf();
-    match r.program.v6.routes.target(leaf)? {
-        Target::Local => Some(Onward::Here),
-        target @ (Target::Connected(_) | Target::Gateways(_)) => {
+    match r.program.v6.routes.target(leaf) {
+        Some(Target::Local) => Some(Onward::Here),
+        target @ Some(Target::Connected(_) | Target::Gateways(_)) => {
             Some(Onward::Out(next_hop(target, p.ends)))
         }
         _ => None,
     }
-}
-
-/// POSTROUTING, and box L: to the neighbour.
-fn postrouting(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<u128>) {
-    if !p.fasttrack {
-        r.at(Step::ManglePostrouting);
-        mangle6(r, now, MangleChain::Postrouting, &mut p);
-    }
-    // Simple queues know a client by its own address: the one before src-nat.
-    let tuple = u128::tuple(&p);
-    r.at(Step::SrcNat);
-    if let Err(why) = src_nat::<u128>(r, now, &mut p) {
-        return r.discard(p, why);
-    }
-    if let Err(why) = confirm::<u128>(r, now, &mut p) {
-        return r.discard(p, why);
-    }
-    let mut queues = Path::NONE;
-    if !p.fasttrack {
-        r.at(Step::HtbGlobal);
-        r.at(Step::SimpleQueues);
-        queues = self::queues(r, now, &p, &tuple, p.out_interface);
-    }
-    // Whoever sends by way of the router what is on the link is told so, each time anew.
-    if hop.interface != p.in_interface {
-        let kept = record::<u128>(r, now, &p, hop, queues);
-        r.tell(|| Event::Kept(kept));
-    }
-    if p.fasttrack && p.fast {
-        r.stats.paths.ipv6_fasttrack.add(p.ip_len.into());
-        r.count_fast_in(p.ingress, p.frame.len());
-    }
-    let cost = r.cost6(&p, tuple, queues);
-    let leaving = Leaving {
-        frame: p.frame,
-        rest: p.rest,
-        in_interface: p.in_interface,
-        ingress: p.ingress,
-        l3: p.layers.l3,
-        fast: p.fast,
-        fasttrack: p.fasttrack,
-        depth: r.link.depth,
-        hop,
-        queues,
-        cost,
-    };
-    r.recycle(p.trace);
-    wait::out(r, now, leaving)
 }
 
 /// Box L: to the neighbour, in the pieces it came in.
@@ -356,8 +232,17 @@ fn decrement_hop_limit(r: &mut Router, p: &mut Packet) -> bool {
     true
 }
 
-/// Walks a packet's headers, once; where its source route stands, if it has one.
-fn open(r: &Router, p: &mut Packet) -> Result<Option<u16>, Discard> {
+/// A packet whose headers are walked; `None` if they were not in order.
+fn opened(r: &mut Router, mut p: Packet) -> Option<Packet> {
+    if let Err(why) = open(r, &mut p) {
+        r.discard(p, why);
+        return None;
+    }
+    Some(p)
+}
+
+/// Walks a packet's headers, once.
+fn open(r: &Router, p: &mut Packet) -> Result<(), Discard> {
     let bytes = &r.io.slab.bytes(&p.frame)[usize::from(p.layers.l3)..];
     let ip = Ipv6::new(bytes).map_err(|_| Discard::MalformedIpv6)?;
     let found = ip.extensions().map_err(|bad| match bad {
@@ -397,7 +282,8 @@ fn open(r: &Router, p: &mut Packet) -> Result<Option<u16>, Discard> {
     p.headers = found.headers;
     layers.tuple.protocol = found.protocol;
     p.next_header_at = found.protocol_at;
-    Ok(found.source_route)
+    p.source_route = found.source_route;
+    Ok(())
 }
 
 /// A source that may not be: a group, loopback, mapped IPv4, the router's own, and none at all, but for
@@ -418,16 +304,16 @@ fn is_martian_source(r: &Router, p: &Packet) -> bool {
 
 /// The next hop behind a target that forwards; of several gateways a pair of addresses always has the
 /// same one.
-fn next_hop(target: &Target<u128>, ends: Ends) -> Hop<u128> {
+fn next_hop(target: Option<&Target<u128>>, ends: Ends) -> Hop<u128> {
     match target {
-        Target::Gateways(ways) => {
+        Some(Target::Gateways(ways)) => {
             let fold = |at: u128| (at ^ at >> 64) as u64;
             let pair = fold(ends.src).rotate_left(32) ^ fold(ends.dst);
             let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             let (interface, address) = ways[(hash as usize * ways.len()) >> 32];
             Hop { interface, address }
         }
-        &Target::Connected(interface) => Hop { interface, address: ends.dst },
+        Some(&Target::Connected(interface)) => Hop { interface, address: ends.dst },
         other => unreachable!("no next hop behind {other:?}"),
     }
 }
@@ -549,7 +435,7 @@ pub(super) fn refuse_frame(
     };
     let mut p = r.packet(frame, layers, by);
     match open(r, &mut p) {
-        Ok(_) => refuse(r, now, p, why, error),
+        Ok(()) => refuse(r, now, p, why, error),
         Err(bad) => r.discard(p, bad),
     }
 }
@@ -567,7 +453,7 @@ pub(crate) fn local_out(r: &mut Router, now: Moment, frame: Frame, bound: Interf
                 }
                 bound => r.program.vrfs.of(bound),
             };
-            output(r, now, p)
+            output::<u128>(r, now, p)
         }
         Err(_) => r.discard_frame(frame, Discard::MalformedIpv6),
     }

@@ -108,7 +108,7 @@ impl Resume {
 }
 
 /// A family whose packets wait in queues.
-pub(super) trait Waits: Stacked {
+pub(crate) trait Waits: Stacked {
     /// Lets it wait.
     fn resume(leaving: Leaving<Self>) -> Resume;
 
@@ -164,8 +164,8 @@ pub(super) fn inward(r: &mut Router, now: Moment, mut arriving: Arriving) {
         }
     }
     match arriving.p.layers.ether_type {
-        ETHERTYPE_IPV6 => v6::arrived(r, now, arriving.p),
-        _ => arrived(r, now, arriving.p),
+        ETHERTYPE_IPV6 => arrived::<u128>(r, now, arriving.p),
+        _ => arrived::<u32>(r, now, arriving.p),
     }
 }
 

@@ -83,7 +83,7 @@ impl Router {
             false => p.marks.routing = request.table,
         }
         self.stats.last_discard = None;
-        flow::v6::output(self, now, p);
+        flow::output::<u128>(self, now, p);
         match self.stats.last_discard {
             Some(Discard::FilterDrop | Discard::FilterReject) => Err("packet rejected"),
             _ => Ok(()),

@@ -105,7 +105,7 @@ fn echo_reply(r: &mut Router, now: Moment, mut p: Packet) {
     p.connection_state = ConnectionState::Untracked;
     p.trace.clear();
     r.tell(|| Event::Turned);
-    output(r, now, p)
+    output::<u128>(r, now, p)
 }
 
 /// Answers a segment that nobody takes.

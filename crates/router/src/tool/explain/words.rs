@@ -127,11 +127,12 @@ impl<'a> Writer<'a> {
             Event::Routed { dst: IpAddr::V6(dst), decision } => {
                 self.routed(u128::from(*dst), *decision);
             }
-            Event::NextHop(hop) => {
-                if !self.rows.last().is_some_and(|row| row.text.contains("connected")) {
-                    self.text(&format!("gateway {}", self.hop(*hop)));
-                }
-            }
+            Event::NextHop(hop) => match self.rows.last().map_or("", |row| &row.text) {
+                // It asks no table: for a link.
+                "" => self.text(&format!("to {}", self.hop(*hop))),
+                text if text.contains("connected") => {}
+                _ => self.text(&format!("gateway {}", self.hop(*hop))),
+            },
             Event::Ttl(ttl) => self.text(&format!("{ttl} becomes {}", ttl.saturating_sub(1))),
             Event::MarkedFasttrack => {
                 self.note(Verdict::Passes, "the connection is fasttracked from now on".to_string());
