@@ -21,6 +21,8 @@ pub mod layer7;
 pub mod pcap;
 /// Any configuration and any frames: the fast router against the slow one.
 pub mod router;
+/// What of that is IPv6's.
+mod router6;
 /// Any text as a script.
 pub mod script_parse;
 /// Any bytes as what neighbours, subscribers and servers say.

@@ -7,9 +7,10 @@
 //!
 //! The first two bytes choose snippets of configuration; then come operations, one after another:
 //! a frame made from a few fields, an answer to the last frame that came out (so that connections
-//! get established), raw bytes, time, another snippet. Both routers see the same at the same
+//! get established), raw bytes, time, another snippet, a packet of IPv6. Both routers see the same at the same
 //! virtual time.
 
+use crate::router6;
 use crate::script_parse::{console, ports};
 use config::Interpreter;
 use port::memory::{self, MemoryPort};
@@ -77,7 +78,8 @@ pub fn run(input: &[u8]) {
         }
     }
     while !input.0.is_empty() {
-        match input.next() % 8 {
+        let operation = input.next();
+        match operation % 8 {
             0..=2 => {
                 let (port, frame) = made(&mut input);
                 twins.send(port, &frame);
@@ -102,6 +104,21 @@ pub fn run(input: &[u8]) {
             }
             5 => twins.wait(Duration::from_millis(1 << (input.next() % 15))),
             6 => twins.configure(SNIPPETS[usize::from(input.next()) % SNIPPETS.len()]),
+            // What IPv6 brings: a snippet with the hosts that it is for, packets.
+            _ if operation >= 0xc0 => {
+                twins.configure(
+                    router6::SNIPPETS[usize::from(input.next()) % router6::SNIPPETS.len()],
+                );
+                for (port, host) in (1..PORTS).flat_map(|port| [(port, 1), (port, 2)]) {
+                    twins.send(port, &router6::solicitation(port, host, mac(port, host)));
+                }
+            }
+            _ if operation >= 0x80 => {
+                let [who, rest @ ..] = [(); 5].map(|()| input.next());
+                let (port, host) = (1 + who % PORTS, 1 + who / 4 % 2);
+                let macs = (mac(port, host), own_mac(port));
+                twins.send(port, &router6::packet((port, host), macs, rest));
+            }
             _ => twins.breathe(),
         }
     }

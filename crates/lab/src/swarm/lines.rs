@@ -144,6 +144,8 @@ pub(super) const CHANGES: &[&str] = &[
     "/queue tree disable [find]",
     "/queue simple set [find] queue=default-small/default-small",
     "/ip route rule remove [find]",
+    "/routing rule remove [find]",
+    "/routing rule disable [find]",
     "/ip firewall address-list add list=seen address=10.1.0.0/16 timeout=1s",
     "/ip firewall address-list remove [find]",
     "/queue simple set [find] max-limit=1M/1M",
@@ -225,6 +227,9 @@ pub(super) const FILTER6: &[&str] = &[
     "/ipv6 firewall mangle add chain=prerouting action=mark-routing new-routing-mark=second6 \
      per-connection-classifier=both-addresses-and-ports:2/0 passthrough=no",
     "/ipv6 route add dst-address=2001:db8:a::/48 type=blackhole routing-table=second6",
+    "/routing rule add src-address=2001:db8:2::/48 dst-address=2001:db8:a::/48 table=second6",
+    "/routing rule add dst-address=2001:db8:b::/48 action=unreachable",
+    "/routing rule add table=second6 min-prefix=0",
     "/ipv6 firewall address-list add list=bad address=2001:db8:2::/64",
     "/ipv6 route add dst-address=2001:db8:a::/48 type=unreachable",
     "/ipv6 route add dst-address=2001:db8:b::/48 type=blackhole",
