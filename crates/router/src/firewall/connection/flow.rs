@@ -180,7 +180,7 @@ impl<A: Family> Flow<A> {
             dst_port: tuple.dst_port,
             protocol: tuple.protocol,
             flags: flow_flag::LIVE
-                | flow_flag::REPLY * direction as u8
+                | (flow_flag::REPLY * direction as u8)
                 | state_bits(ConnectionState::New),
             queue: 0,
             connection,
