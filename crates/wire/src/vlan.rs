@@ -67,12 +67,12 @@ impl Tag {
 #[inline]
 #[must_use]
 pub fn push(room: &mut [u8], tag: Tag) -> bool {
-    if room.len() < TAG_LEN + 14 {
-        return false;
-    }
-    room.copy_within(TAG_LEN..TAG_LEN + 12, 0);
-    put(room, 12, tag.tpid.to_be_bytes());
-    put(room, 14, tag.tci.0.to_be_bytes());
+    let Some(head) = room.first_chunk_mut::<{ TAG_LEN + 14 }>() else { return false };
+    let [_, _, _, _, ref addresses @ .., _, _] = *head;
+    let addresses: [u8; 12] = *addresses; // two words: a call to move them would cost more
+    head[..12].copy_from_slice(&addresses);
+    put(head, 12, tag.tpid.to_be_bytes());
+    put(head, 14, tag.tci.0.to_be_bytes());
     true
 }
 
@@ -82,7 +82,10 @@ pub fn push(room: &mut [u8], tag: Tag) -> bool {
 #[must_use]
 pub fn pop(frame: &mut [u8]) -> Option<Tag> {
     let tag = Tag::of(frame)?;
-    frame.copy_within(0..12, TAG_LEN);
+    let head = frame.first_chunk_mut::<{ TAG_LEN + 12 }>()?;
+    let [ref addresses @ .., _, _, _, _] = *head;
+    let addresses: [u8; 12] = *addresses;
+    head[TAG_LEN..].copy_from_slice(&addresses);
     Some(tag)
 }
 

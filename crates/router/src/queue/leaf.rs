@@ -67,7 +67,7 @@ pub enum Direction {
 
 impl QueueLeafId {
     /// No leaf.
-    pub(crate) const NONE: QueueLeafId = QueueLeafId(u32::MAX);
+    pub const NONE: QueueLeafId = QueueLeafId(u32::MAX);
 
     /// Its direction.
     pub const fn direction(self) -> Direction {

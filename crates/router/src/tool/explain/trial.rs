@@ -190,6 +190,7 @@ impl Router {
         trial.link.machines.clone_from(&self.link.machines);
         trial.link.up.clone_from(&self.link.up);
         trial.link.sessions.clone_from(&self.link.sessions);
+        trial.link.calls.clone_from(&self.link.calls);
         trial.link.silent.clone_from(&self.link.silent);
         trial.learnt.ingresses.clone_from(&self.learnt.ingresses);
         trial.learnt.egresses.clone_from(&self.learnt.egresses);
