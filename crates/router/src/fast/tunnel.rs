@@ -7,7 +7,8 @@
 //!
 //! A tunnel's outer packets are a flow in either direction, with counters, a connection and a way of its
 //! own like any other; so they have recipes like any other, and tunnels may lie in each other. Frames keep
-//! their order: what came before is done before a tunnel is opened, and what is inside before the next.
+//! their order: what came before is done before a tunnel is opened. What comes in a row by one tunnel is a
+//! batch of its own: one by one, what a batch costs was most of what a packet did.
 //!
 //! Never decides whose a packet is: that is `flow::tunnel`. Missing: **outer packets that come by a
 //! bridge, wait in queues on their way in or have their destination translated, and IPv6 into a 6to4 tunnel to
@@ -44,34 +45,47 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     let [mut others, mut inside] =
         [r.io.spare.pop(), r.io.spare.pop()].map(Option::unwrap_or_default);
     let mut passed = Passed::default();
+    // By which interface what is inside comes in.
+    let mut by = InterfaceId::NONE;
     for frame in batch.drain() {
-        // What came before may have changed what is known.
         let mut outer = Outer::read(r, port, &mut known, &frame);
         if outer.is_some() && !others.is_empty() {
             pass(r, now, port, &mut others);
+            // That may have changed what is known.
             known = None;
             outer = Outer::read(r, port, &mut known, &frame);
         }
-        let Some(outer) = outer else {
-            others.push(frame);
-            continue;
+        let opened = match outer {
+            Some(outer) => open(r, now, &outer, frame, &mut passed),
+            None => Err(frame),
         };
-        match open(r, now, &outer, frame, &mut passed) {
+        if !inside.is_empty() && opened.as_ref().map_or(true, |(interface, _)| *interface != by) {
+            come_in(r, now, by, &mut inside);
+            known = None;
+        }
+        match opened {
             Ok((interface, frame)) => {
+                by = interface;
                 inside.push(frame);
-                r.link.depth += 1;
-                receive_inside(r, now, interface, &mut inside);
-                r.link.depth -= 1;
-                known = None;
             }
             Err(frame) => others.push(frame),
         }
+    }
+    if !inside.is_empty() {
+        come_in(r, now, by, &mut inside);
     }
     if !others.is_empty() {
         pass(r, now, port, &mut others);
     }
     passed.settle(r);
     r.io.spare.extend([others, inside]);
+}
+
+/// What was inside outer packets that came in a row comes in together.
+fn come_in(r: &mut Router, now: Moment, by: InterfaceId, inside: &mut Batch) {
+    r.link.depth += 1;
+    receive_inside(r, now, by, inside);
+    r.link.depth -= 1;
 }
 
 /// A packet that may be a tunnel's outer one: its flow is known, and IPv4's header is plain.
