@@ -292,7 +292,7 @@ fn opened(r: &mut Router, now: Moment, place: usize, topics: &str, caller: &str)
     if let Some((keys, send, receive)) = call.machine.take_keys() {
         let (sender, receiver) =
             (Sender::new(keys.send, send), Receiver::new(keys.receive, receive));
-        call.encrypt(Mppe { sender, receiver, nonsense: 0 });
+        call.encrypt(Mppe::new(sender, receiver));
     }
     let (name, number, is_client) = (call.name.clone(), call.number, call.is_client());
     let (user, remote) = (call.user().to_string(), call.machine.addresses().1);

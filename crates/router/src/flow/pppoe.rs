@@ -17,7 +17,7 @@ use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, IngressId};
 use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, Rest, Wire};
 use crate::interface::ppp::machine::{End, NAME, Phase};
-use crate::interface::ppp::mppe::{Mppe, Unread};
+use crate::interface::ppp::mppe::Unread;
 use crate::interface::pppoe::state::Dial;
 use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
 use crate::packet::Packet;
@@ -126,8 +126,12 @@ pub(super) fn packet_in(
             match mppe.receiver.decrypt(head, rest) {
                 Ok(()) => {}
                 Err(why) => {
-                    if why == (Unread::Lost { first: true }) {
-                        ask_new_key(r, now, place);
+                    match why {
+                        Unread::Lost { first: true } => ask_new_key(r, now, place),
+                        Unread::Late if mppe.is_out_of_step(true) => {
+                            ppp::close(r, now, place, End::OutOfStep);
+                        }
+                        Unread::Late | Unread::Lost { .. } | Unread::Malformed => {}
                     }
                     return r.discard(p, Discard::Undecryptable);
                 }
@@ -138,9 +142,9 @@ pub(super) fn packet_in(
                 [a, b, ..] => (u16::from_be_bytes([*a, *b]), 6),
                 _ => return r.discard(p, Discard::Undecryptable),
             };
-            mppe.nonsense = if matches!(kind, PPP_IPV4 | IPV6) { 0 } else { mppe.nonsense + 1 };
-            if mppe.nonsense >= Mppe::OUT_OF_STEP {
-                mppe.nonsense = 0;
+            if matches!(kind, PPP_IPV4 | IPV6) {
+                mppe.is_in_step();
+            } else if mppe.is_out_of_step(false) {
                 ppp::close(r, now, place, End::OutOfStep);
                 return r.discard(p, Discard::Undecryptable);
             }

@@ -291,14 +291,32 @@ impl Receiver {
 pub(crate) struct Mppe {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// Packets in a row that were of no protocol when they were decrypted.
-    pub(crate) nonsense: u8,
+    /// How far the packets since the last good one speak for keys out of step.
+    strays: u8,
 }
 
 impl Mppe {
-    /// So many of them come of no chance: 4,096 packets or more were lost at once, and as counts go round
-    /// (12 bits), nobody can tell how many keys to skip. A new session has new keys.
-    pub(crate) const OUT_OF_STEP: u8 = 8;
+    pub(crate) fn new(sender: Sender, receiver: Receiver) -> Mppe {
+        Mppe { sender, receiver, strays: 0 }
+    }
+
+    /// A packet has made sense.
+    pub(crate) fn is_in_step(&mut self) {
+        self.strays = 0;
+    }
+
+    /// A packet was of no protocol when it was decrypted, or seemed late: whether so many in a row come of
+    /// no chance. As counts go round (12 bits), nobody can tell how many keys to skip when 4,096 packets were
+    /// lost at once, and with more than half of them lost what comes next seems late. A new session has new
+    /// keys. Linux allows for as many late ones.
+    pub(crate) fn is_out_of_step(&mut self, seemed_late: bool) -> bool {
+        self.strays += if seemed_late { 1 } else { 2 };
+        let is_it = self.strays >= 16;
+        if is_it {
+            self.strays = 0;
+        }
+        is_it
+    }
 }
 
 #[cfg(test)]
