@@ -431,24 +431,29 @@ pub(super) fn say(r: &mut Router, now: Moment, place: usize, packets: Vec<Vec<u8
     }
 }
 
+/// Ends calls of whom is no longer there, or another now. Before clients dial: then they are what they will be.
+pub(super) fn end_changed(r: &mut Router, now: Moment) {
+    if r.link.calls.seen == r.changes {
+        return;
+    }
+    r.link.calls.seen = r.changes;
+    for place in r.link.calls.places() {
+        let Some(call) = r.link.calls.get(place) else { continue };
+        let stays = match call.carrier {
+            Carrier::Pppoe { .. } => pppoe::stays(r, call),
+            Carrier::L2tp { .. } => l2tp::stays(r, call),
+            Carrier::Pptp { .. } => pptp::stays(r, call),
+        };
+        if !stays {
+            close(r, now, place, End::Closed);
+        }
+    }
+}
+
 /// Lets calls do what is due. Returns when something is due next, if that is before `due`.
 pub(super) fn tick(r: &mut Router, now: Moment, due: Moment) -> Moment {
     if r.link.calls.len() == 0 {
         return due;
-    }
-    if r.link.calls.seen != r.changes {
-        r.link.calls.seen = r.changes;
-        for place in r.link.calls.places() {
-            let Some(call) = r.link.calls.get(place) else { continue };
-            let stays = match call.carrier {
-                Carrier::Pppoe { .. } => pppoe::stays(r, call),
-                Carrier::L2tp { .. } => l2tp::stays(r, call),
-                Carrier::Pptp { .. } => pptp::stays(r, call),
-            };
-            if !stays {
-                close(r, now, place, End::Closed);
-            }
-        }
     }
     while let Some(place) = r.link.calls.is_due(now) {
         let Some(call) = r.link.calls.get_mut(place) else { break };

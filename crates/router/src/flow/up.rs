@@ -26,6 +26,7 @@ pub(crate) fn look(r: &mut Router, now: Moment) {
     due = vrrp::tick(r, now, &mut up, due);
     due = bonding::tick(r, now, &mut up, due);
     let mut silent = BTreeSet::new();
+    ppp::end_changed(r, now);
     due = pppoe::tick(r, now, due);
     due = l2tp::tick(r, now, due);
     due = tcp::tick(r, now, due);
