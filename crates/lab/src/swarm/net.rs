@@ -498,7 +498,8 @@ impl<'a> Net<'a> {
 
 /// Whether packets of a flow may overtake each other: late ones do; so do those that a route led in a
 /// circle until it was back (one by a mark too, which FastTrack's are not given any more), and
-/// FastTrack's, which do not wait in queues as those before them did.
+/// FastTrack's, which do not wait in queues as those before them did. TCP is connections one after the
+/// other, which fair queues tell apart.
 fn may_overtake(case: &Case) -> bool {
     let has =
         |word: &str| case.boxes.iter().flat_map(|own| &own.lines).any(|line| line.contains(word));
@@ -508,6 +509,7 @@ fn may_overtake(case: &Case) -> bool {
     };
     case.events.iter().any(|event| disturbs(&event.what))
         || has("fasttrack") && (has("/queue") || has("routing-mark"))
+        || (has("/queue type") && case.flows.iter().any(|flow| flow.kind == Kind::Tcp))
 }
 
 /// The end that is written so: `box:port`, or a host's name.
