@@ -158,7 +158,8 @@ fn look_ahead(r: &Router, plain: &[Plain]) {
 fn look_at_kept(r: &Router, plain: &[Plain]) {
     let (flows, recipes) = (r.v4.connections.flows(), &r.learnt.recipes);
     let with_flow = plain.iter().filter(|plain| plain.flow != FlowId::NONE);
-    let kept = with_flow.map(|plain| flows.flow(plain.flow).kept());
+    // Of what is forgotten, the number of the queue says nothing.
+    let kept = with_flow.map(|plain| flows.flow(plain.flow).kept()).filter(|kept| !kept.is_none());
     if recipes.are_many() {
         kept.clone().for_each(|kept| recipes.prefetch(kept));
     }

@@ -306,3 +306,41 @@ fn who_takes_leave_does_so_by_what_was_there() {
         assert!(rig.router.frames().balance(), "{script}, {change}");
     }
 }
+
+/// What a flow has forgotten names no queue, though there are so many that they are asked for ahead: neither a
+/// connection's that has got its answer, nor a new one's.
+#[test]
+fn a_connection_through_no_queue_of_many() {
+    let queues: String = (0..1100)
+        .map(|n| format!("add target=172.16.{}.{}/32 max-limit=1M/1M\n", n / 250, 1 + n % 250))
+        .collect();
+    let mut rig = Rig::new(
+        2,
+        &format!(
+            "/ip address add address=10.0.1.254/24 interface=ether1
+             /ip address add address=10.0.2.254/24 interface=ether2
+             /queue type add name=fair kind=fq-codel
+             /queue simple\nadd target=172.17.0.1/32 max-limit=1M/1M queue=fair/fair\n{queues}"
+        ),
+    );
+    let (here, there) = (ip(10, 0, 1, 1), ip(10, 0, 2, 1));
+    let frame = |port: u8, src, src_port, dst, dst_port| {
+        let (src_mac, dst_mac) = (mac(port * 16 + 1), own_mac(port));
+        craft::Frame { src_mac, dst_mac, ..craft::udp(src, src_port, dst, dst_port) }.build()
+    };
+    rig.run("/ip firewall connection tracking set enabled=yes");
+    rig.run("/ip arp add address=10.0.1.1 mac-address=06:00:00:00:00:11 interface=ether1");
+    rig.run("/ip arp add address=10.0.2.1 mac-address=06:00:00:00:00:21 interface=ether2");
+    // What is kept of the first ones is forgotten with the answer.
+    for (port, times) in [(1, 3), (2, 1), (1, 3), (2, 3)] {
+        for _ in 0..times {
+            let there = if port == 1 {
+                frame(1, here, 1000, there, 80)
+            } else {
+                frame(2, there, 80, here, 1000)
+            };
+            assert_eq!(rig.pass(port, &there).len(), 1);
+        }
+    }
+    assert!(rig.router.path_counts().replayed > 0);
+}
