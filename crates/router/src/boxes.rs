@@ -10,6 +10,7 @@
 
 use crate::discard::Discard;
 use crate::fast;
+use crate::fast::enclose::enclose;
 use crate::firewall::address_list::dynamic::Moved;
 use crate::firewall::connection::{Connections, Flags, FlowId, NO_PIECES, New, Tracking};
 use crate::firewall::mark::{Mark, Marks};
@@ -442,7 +443,7 @@ impl Router {
             return self.discard_frame(frame, Discard::TooLong);
         }
         let Some(outbox) = self.io.outboxes.get_mut(usize::from(link.port)) else {
-            return self.interface_htb_marked(interface, frame, fast, mark);
+            return self.go_below(interface, frame, fast, mark);
         };
         if fast & link.fast_tx {
             outbox.fast.add(frame.len() as u64);
@@ -450,15 +451,10 @@ impl Router {
         outbox.push(frame);
     }
 
-    #[cold]
+    /// What leaves by no port of its own: into a tunnel, or through an interface's HTB.
     #[inline(never)]
-    fn interface_htb_marked(
-        &mut self,
-        interface: InterfaceId,
-        frame: Frame,
-        fast: bool,
-        mark: Mark,
-    ) {
+    fn go_below(&mut self, interface: InterfaceId, frame: Frame, fast: bool, mark: Mark) {
+        let Err(frame) = enclose(self, interface, frame, fast) else { return };
         let before = std::mem::replace(&mut self.io.mark, mark);
         self.interface_htb(interface, frame, fast);
         self.io.mark = before;

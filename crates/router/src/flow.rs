@@ -58,6 +58,7 @@ mod vrrp;
 mod wait;
 
 use crate::discard::Discard;
+use crate::fast;
 use crate::firewall::{filter::FilterChain, mangle::MangleChain, mark::Mark, raw::RawChain};
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
@@ -96,8 +97,15 @@ pub(crate) use wait::{Cost, Resume, queue};
 pub(crate) use {l2tp::plain_data, ppp::end_sessions, tunnel::MOST as MOST_TUNNELS};
 pub(crate) use {mangle::traffic_class, port_queue::send_by_queue, up::look, vrrp::resign};
 
+/// The slow path: what it may look at is counted before, and what it may change is taken for granted no more.
+pub(crate) fn enter(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
+    fast::end_run(r);
+    physical_in(r, now, port, frame);
+    fast::end_run(r);
+}
+
 /// PHYSICAL IN-INTERFACE: a frame has come in by a port; or out of a tunnel, by a recipe.
-pub(crate) fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
+fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
     r.at(Step::PhysicalIn);
     let interface = r.program.interface(port);
     let (running, fast) = (interface.running, interface.fast_rx);

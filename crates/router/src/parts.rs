@@ -16,6 +16,7 @@
 use crate::account::Tally;
 use crate::counter::{Count, Counters};
 use crate::discard::{Discard, Discards};
+use crate::fast::enclose::Outers;
 use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::{Connections, New};
 use crate::firewall::log::Log;
@@ -415,6 +416,15 @@ pub(crate) struct Links {
     pub(crate) identification: u16,
 }
 
+impl Links {
+    /// What tells the pieces of different packets apart (RFC 6864 §4.3).
+    #[inline(always)]
+    pub(crate) fn next_identification(&mut self) -> u16 {
+        self.identification = self.identification.wrapping_add(1);
+        self.identification
+    }
+}
+
 /// What was learnt from packets on the slow path.
 #[derive(Default)]
 pub(crate) struct Learnt {
@@ -428,6 +438,8 @@ pub(crate) struct Learnt {
     /// By place of the tunnel: the epoch of recipes in which its packets' address here, the interface
     /// they leave by and its MTU were found out.
     pub(crate) ends: Vec<(u32, (u32, InterfaceId, u16))>,
+    /// What tunnels' packets get in front.
+    pub(crate) outers: Outers,
     /// The ways down from IP to a port that rewrites lead.
     pub(crate) egresses: Egresses,
 }

@@ -23,6 +23,7 @@ use crate::firewall::gate::Gate;
 use crate::firewall::mark::Marks;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
+use crate::interface::tunnel::TunnelAt;
 use crate::queue::Path;
 use crate::trace::{Edited, Guard, Trace};
 use std::collections::{HashMap, VecDeque};
@@ -40,6 +41,8 @@ pub(crate) struct Way {
     pub(crate) in_interface: InterfaceId,
     /// They end here: what a tunnel has put around others is taken off.
     pub(crate) inward: bool,
+    /// The tunnel that the one they were recorded with was of.
+    pub(crate) tunnel: Option<TunnelAt>,
     /// They are FastTracked: counted as such, and only while their flow says so.
     pub(crate) fasttrack: bool,
     /// They count as FastPath, received and sent.

@@ -265,7 +265,7 @@ impl Router {
             if self.reference {
                 self.tools.profiler.settle_in(Facility::Networking);
                 for frame in inbox.drain() {
-                    flow::physical_in(self, now, id, frame);
+                    flow::enter(self, now, id, frame);
                 }
             } else {
                 fast::receive(self, now, id, &mut inbox);

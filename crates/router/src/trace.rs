@@ -69,6 +69,11 @@ impl Guard {
         !self.looked_at_src_mac || mac == self.src_mac
     }
 
+    /// Whether it admits whatever comes.
+    pub(crate) fn admits_all(&self) -> bool {
+        self.mask == 0 && self.lengths() == (0, u16::MAX) && !self.looked_at_src_mac
+    }
+
     /// Whether it is about Ethernet's header.
     pub(crate) fn looks_at_source(&self) -> bool {
         self.looked_at_src_mac

@@ -122,6 +122,16 @@ pub fn ipv4_header_ok(header: &[u8; 20]) -> bool {
     sum.is_multiple_of(0xffff) && sum != 0
 }
 
+/// The checksum of a sum of words in the order of the wire, in that order as well (RFC 1071 §2): of a
+/// header whose words are at hand.
+#[inline(always)]
+pub fn folded(sum: u64) -> u16 {
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    !((sum & 0xffff) + (sum >> 16)) as u16
+}
+
 /// The checksum of an IPv4 header of any length (20 to 60 bytes), whatever its checksum field
 /// holds now. Bytes 10 and 11 are that field; shorter headers are summed as they are.
 #[inline]
@@ -315,6 +325,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn of_words(header: [[u8; 4]; 5]) {
+            let sum = header.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
+            prop_assert_eq!(u16::from_be_bytes(folded(sum).to_ne_bytes()), of(header.as_flattened()));
+        }
+
         #[test]
         fn same_as_plain(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert_eq!(Sum::default().bytes(&bytes).fold(), plain(&bytes));

@@ -57,7 +57,7 @@ pub(super) fn receive(
     let Some((place, &from)) = placed else {
         return batch.drain().for_each(|frame| {
             r.tell(|| Event::Left(Left::BridgeRules));
-            flow::physical_in(r, now, port, frame);
+            flow::enter(r, now, port, frame);
         });
     };
     for frame in batch.as_slice() {
@@ -227,7 +227,7 @@ impl Sides<'_> {
                 let left = self.bridge::<VLANS, RULES>(r, read, frame, fast, counted);
                 if let Err(frame) = left {
                     r.tell(|| Event::Left(Left::Unknown));
-                    flow::physical_in(r, self.now, self.port, frame);
+                    flow::enter(r, self.now, self.port, frame);
                     out = WayOut::default();
                 }
             }
@@ -324,7 +324,7 @@ impl Sides<'_> {
                 } else if self.program.is_stateless() {
                     tell_why(r, (read.dst[at], read.leaves[at]), &frame, read.came[at]);
                 }
-                flow::physical_in(r, self.now, self.port, frame);
+                counted.1.leave(r, self.now, self.port, frame);
                 counted.0.forget();
                 read.forget();
                 out = WayOut::default();
@@ -381,7 +381,7 @@ impl Sides<'_> {
             }
             let left = replay::<false, UNTAGGED>(r, self.now, plain, came, frame, &mut passed);
             if let Err(frame) = left {
-                flow::physical_in(r, self.now, self.port, frame);
+                passed.leave(r, self.now, self.port, frame);
                 learnt = 0;
             }
         }
@@ -411,7 +411,7 @@ impl Sides<'_> {
                 replay_any(r, self.now, &read.plain[at], came, frame, &mut passed)
             };
             if let Err(frame) = left {
-                flow::physical_in(r, self.now, self.port, frame);
+                passed.leave(r, self.now, self.port, frame);
                 read.forget();
             }
         }
@@ -661,6 +661,7 @@ fn walk(
             ingress,
             in_interface,
             inward: false,
+            tunnel: None,
             fasttrack: false,
             fast: false,
             edits,

@@ -12,7 +12,7 @@ use super::passed::Passed;
 use super::{Left, decrement_ttl, ipv6, overwrite_header, put_header};
 use crate::counter::Count;
 use crate::firewall::mark::Mark;
-use crate::flow::{self, is_martian_source, is_own_source};
+use crate::flow::{is_martian_source, is_own_source};
 use crate::interface::InterfaceId;
 use crate::interface::rewrite::Rewrite;
 use crate::ip::address::OwnSources;
@@ -96,7 +96,8 @@ fn receive_at<const HEADER: usize>(
             let counted = (&mut forwarding, &mut passed);
             if let Err(frame) = forward_any(r, now, counted, others[at], to, frame, fast) {
                 tell_why(r, to, &frame, others[at]);
-                flow::physical_in(r, now, port, frame);
+                passed.came_together(r, came.ingress, forwarding.take_together(), fast);
+                passed.leave(r, now, port, frame);
                 forwarding.forget();
             }
         }
@@ -107,7 +108,8 @@ fn receive_at<const HEADER: usize>(
             let (to, counted) = ((dst, leaf), (&mut forwarding, &mut passed));
             if let Err(frame) = forward::<HEADER>(r, now, counted, came, to, frame, fast) {
                 tell_why(r, to, &frame, came);
-                flow::physical_in(r, now, port, frame);
+                passed.came_together(r, came.ingress, forwarding.take_together(), fast);
+                passed.leave(r, now, port, frame);
                 forwarding.forget();
             }
         }
@@ -220,6 +222,12 @@ impl Forwarding {
         if fast {
             r.stats.paths.ipv4_fast_path.merge(self.packets);
         }
+    }
+
+    /// Those that came as most of the batch did, and are not counted yet.
+    #[inline(always)]
+    fn take_together(&mut self) -> Count {
+        std::mem::take(&mut self.together)
     }
 
     /// Forgets where the last packet went: the slow path may have changed what is known.

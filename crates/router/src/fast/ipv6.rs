@@ -19,35 +19,31 @@
 use super::common::{self, Came, Common, Lookup, TAGGED, UNTAGGED};
 use super::ipv4::{Forwarding, forward_any, plain_destination, tell_why};
 use super::passed::Passed;
-use super::put_header;
 use super::replay::{Plain, find_flows, replay_any};
+use super::replay6::replay;
+use super::{overwrite_header, put_header};
 use crate::counter::Count;
-use crate::firewall::connection::flow::{FlowId, flow_flag};
-use crate::flow::{self, Cost, Hop, Leaving, Resume};
+use crate::firewall::connection::flow::FlowId;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::Rewrite;
-use crate::ip::family::{Family, ports_of};
+use crate::ip::family::ports_of;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::NeighbourId;
 use crate::ip::route::Target;
-use crate::queue::{Decision, Label};
 use crate::router::Router;
 use port::{Batch, Frame, Slab};
-use wire::checksum::Delta;
 use wire::ipv6::{HEADER_LEN, header};
 use wire::layers::protocol;
-use wire::{FiveTuple, MacAddr, Moment, Tcp};
-
-const FIN_SYN_RST: u8 = 0x07;
+use wire::{FiveTuple, MacAddr, Moment};
 
 /// A packet that needs nothing but forwarding: of no group and no link's own address, for our MAC address.
 #[derive(Clone, Copy)]
-struct Plain6 {
+pub(super) struct Plain6 {
     /// With ports if it is TCP or UDP and whole; protocol 0 of what is not plain.
-    tuple: FiveTuple<u128>,
-    hash: u32,
-    flow: FlowId,
+    pub(super) tuple: FiveTuple<u128>,
+    pub(super) hash: u32,
+    pub(super) flow: FlowId,
     /// What its destination leads to.
     leaf: NextHopId,
     /// Where IP saw it come in.
@@ -158,9 +154,9 @@ impl Six {
         match self.stateless {
             true => {
                 let to = (six.leaf, six.tuple.dst, six.by);
-                self.forwarding.forward(r, now, passed, to, (came, fast), frame)
+                self.forwarding.forward::<0>(r, now, passed, to, (came, fast), frame)
             }
-            false => replay(r, now, six, came, frame, passed),
+            false => replay::<0>(r, now, six, came, frame, passed),
         }
     }
 
@@ -247,13 +243,17 @@ fn forward_alike<const HEADER: usize>(
     r.program.v6.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
     let fast = r.program.interface(port).fast_rx && r.ipv6_fast_path();
     let (mut forwarding, mut passed) = (Forwarding6::default(), Passed::default());
-    for (at, frame) in batch.drain().enumerate() {
-        let (to, came) = ((leaves[at], dst[at], by), (common.came, fast));
-        if let Err(frame) = forwarding.forward(r, now, &mut passed, to, came, frame) {
-            flow::physical_in(r, now, port, frame);
+    let all = dst[..n].iter().zip(&leaves[..n]).zip(batch.drain());
+    for ((&dst, &leaf), frame) in all {
+        let (to, came) = ((leaf, dst, by), (common.came, fast));
+        if let Err(frame) = forwarding.forward::<HEADER>(r, now, &mut passed, to, came, frame) {
+            let together = std::mem::take(&mut forwarding.together);
+            passed.came_together(r, common.came.ingress, together, fast);
+            passed.leave(r, now, port, frame);
             forwarding.last = Last::default();
         }
     }
+    passed.came_together(r, common.came.ingress, forwarding.together, fast);
     passed.settle(r);
     forwarding.settle(r, fast);
     true
@@ -278,8 +278,9 @@ fn replay_alike<const HEADER: usize>(
     find_flows6(r, &mut plain[..n]);
     let mut passed = Passed::default();
     for (plain, frame) in plain.iter().zip(batch.drain()) {
-        if let Err(frame) = replay(r, now, plain, common.came, frame, &mut passed) {
-            flow::physical_in(r, now, port, frame);
+        let left = replay::<HEADER>(r, now, plain, common.came, frame, &mut passed);
+        if let Err(frame) = left {
+            passed.leave(r, now, port, frame);
         }
     }
     passed.settle(r);
@@ -341,7 +342,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
             replay_any(r, now, &plain[at], came[at], frame, &mut passed)
         };
         if let Err(frame) = left {
-            flow::physical_in(r, now, port, frame);
+            passed.leave(r, now, port, frame);
             forwarding.forget();
             six.forget();
         }
@@ -428,6 +429,8 @@ struct Last {
 struct Forwarding6 {
     last: Last,
     packets: Count,
+    /// Of those that came as all of their batch did.
+    together: Count,
 }
 
 impl Forwarding6 {
@@ -439,9 +442,10 @@ impl Forwarding6 {
     }
 
     /// Sends a packet on to a leaf and a destination, unless it came by the interface that this is behind, if
-    /// its neighbour is known; else gives it back.
+    /// its neighbour is known; else gives it back. `HEADER`: what stands in front of it, and it came as all of
+    /// its batch did; else 0.
     #[inline(always)]
-    fn forward(
+    fn forward<const HEADER: usize>(
         &mut self,
         r: &mut Router,
         now: Moment,
@@ -460,8 +464,11 @@ impl Forwarding6 {
         if last.rewrite.is_empty() && !refresh_last(r, last) {
             return Err(frame);
         }
-        let l3 = usize::from(came.l3);
-        let ip = &mut r.io.slab.bytes_mut(&mut frame)[l3..];
+        let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
+        let len = frame.len();
+        let bytes = r.io.slab.bytes_mut(&mut frame);
+        let ip = bytes.get_mut(l3..).and_then(|ip| ip.first_chunk_mut::<8>());
+        let Some(ip) = ip else { return Err(frame) };
         let ip_len = HEADER_LEN as u16 + u16::from_be_bytes([ip[4], ip[5]]);
         let is_redirected = last.rewrite.interface() == by;
         if is_redirected || ip_len > last.rewrite.mtu || ip_len < HEADER_LEN as u16 {
@@ -473,13 +480,18 @@ impl Forwarding6 {
             let rewrites = r.v6.neighbours.rewrites_mut();
             rewrites[last.neighbour.index()].used_ms = now.as_millis_u32();
         }
+        let rewrite = &last.rewrite;
         self.packets.add(ip_len.into());
-        let len = frame.len();
-        put_header(&r.io.slab, &mut frame, l3, &last.rewrite);
-        passed.came(r, came.ingress, len, fast);
-        let out = (last.rewrite.egress, last.rewrite.interface());
-        passed.left(r, out, len - l3, fast);
-        r.transmit(last.rewrite.port(), frame, fast);
+        if !overwrite_header(bytes, l3, rewrite) {
+            put_header(&r.io.slab, &mut frame, l3, rewrite);
+        }
+        if HEADER == 0 {
+            passed.came(r, came.ingress, len, fast);
+        } else {
+            self.together.add(len as u64);
+        }
+        passed.left(r, (rewrite.egress, rewrite.interface()), len - l3, fast);
+        r.transmit(rewrite.port(), frame, fast);
         Ok(())
     }
 }
@@ -505,175 +517,5 @@ fn refresh_last(r: &mut Router, last: &mut Last) -> bool {
         return false;
     }
     last.rewrite = *r.v6.neighbours.rewrite(last.neighbour);
-    true
-}
-
-/// Does for the frame what its flow's recipe says; gives it back if there is none that fits.
-#[inline(always)]
-fn replay(
-    r: &mut Router,
-    now: Moment,
-    plain: &Plain6,
-    came: Came,
-    mut frame: Frame,
-    passed: &mut Passed,
-) -> Result<(), Frame> {
-    if plain.flow == FlowId::NONE {
-        return Err(frame);
-    }
-    let flows = r.v6.connections.flows();
-    let Some((id, flow)) = flows.confirm(plain.flow, plain.hash, &plain.tuple) else {
-        return Err(frame);
-    };
-    let (flags, next_hop, kept) = (flow.flags, NeighbourId(flow.next_hop), flow.kept());
-    if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
-        return Err(frame);
-    }
-    if !r.v6.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !r.refresh6(next_hop) {
-        return Err(frame);
-    }
-    let all_queues = r.learnt.recipes.queues(kept);
-    let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) else {
-        return Err(frame);
-    };
-    let rewrite = &mut r.v6.neighbours.rewrites_mut()[next_hop.index()];
-    let (l3, len) = (usize::from(came.l3), frame.len());
-    let bytes = r.io.slab.bytes_mut(&mut frame);
-    let Some(&src_mac) = bytes.get(6..).and_then(|rest| rest.first_chunk()) else {
-        return Err(frame);
-    };
-    let ip = &mut bytes[l3..];
-    let ip_len = u16::from_be_bytes([ip[4], ip[5]]).saturating_add(HEADER_LEN as u16);
-    let (hop_limit, class) = (ip[7], ip[0] << 4 | ip[1] >> 4);
-    let is_tcp = plain.tuple.protocol == protocol::TCP;
-    let tcp_flags = if is_tcp { ip[HEADER_LEN + 13] } else { 0 };
-    let way = &recipe.way;
-    if way.ingress != came.ingress
-        || !way.guard.admits(ip_len, hop_limit, class, tcp_flags.into(), MacAddr(src_mac))
-        || ip_len > rewrite.mtu
-        || (is_tcp && tcp_flags & FIN_SYN_RST != 0)
-        || (way.fasttrack && flags & flow_flag::FASTTRACK == 0)
-    {
-        return Err(frame);
-    }
-    let now_ms = now.as_millis_u32();
-    if is_tcp && !way.fasttrack {
-        let segment = Tcp::new(&ip[HEADER_LEN..usize::from(ip_len)]);
-        if !segment.is_ok_and(|segment| r.v6.connections.tcp_fast(id, &segment, now_ms)) {
-            return Err(frame);
-        }
-    }
-    r.v6.connections.flow_mut(id).count(ip_len, now_ms);
-    recipe.count.add(ip_len.into());
-    if flags & flow_flag::NAT != 0 {
-        translate(ip, is_tcp, &r.v6.connections.flow(id).translated());
-    }
-    ip[7] -= 1;
-    if way.edits.any {
-        way.edits.write6(ip);
-    }
-    let (fasttrack, fast, mark) = (way.fasttrack, way.fast, way.marks.packet);
-    let in_interface = way.in_interface;
-    let mut queues = all_queues;
-    r.stats.paths.replayed += 1;
-    while let Some(leaf) = queues.first() {
-        queues = queues.rest();
-        let queue_len = u32::from(ip_len) + 14;
-        let decision = r.queues.offer(leaf, now, queue_len);
-        if decision != Decision::Pass {
-            let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
-            let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
-            let tuple = r.v6.connections.flow(id).translate_destination(plain.tuple);
-            let class = flow::traffic_class(&r.io.slab.bytes(&frame)[usize::from(l3)..]);
-            let label = Label::v6(tuple, class, r.queues.lengths6_on(all_queues));
-            let cost = Cost { len: queue_len, label, mark };
-            let leaving = Leaving {
-                frame,
-                rest,
-                in_interface,
-                ingress,
-                l3,
-                fast,
-                fasttrack,
-                depth: 0,
-                hop,
-                queues,
-                cost,
-            };
-            came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
-            flow::queue(r, now, leaf, decision, Resume::Out6(Box::new(leaving)), cost);
-            return Ok(());
-        }
-    }
-    put_header(&r.io.slab, &mut frame, l3, rewrite);
-    let (port, out) = (rewrite.port(), (rewrite.egress, rewrite.interface()));
-    rewrite.used_ms = now_ms;
-    came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
-    passed.left(r, out, len - l3, fast);
-    r.transmit_marked(port, frame, fast, mark);
-    Ok(())
-}
-
-/// Counts a packet on the interfaces it came through, and in FastPath or FastTrack if it is there.
-#[inline(always)]
-fn came_fast(
-    r: &mut Router,
-    passed: &mut Passed,
-    came: Came,
-    (len, ip_len): (usize, u16),
-    fast: bool,
-    fasttrack: bool,
-) {
-    passed.came(r, came.ingress, len, fast);
-    if fast && fasttrack {
-        r.stats.paths.ipv6_fasttrack.add(ip_len.into());
-    } else if fast && r.ipv6_fast_path() {
-        r.stats.paths.ipv6_fast_path.add(ip_len.into());
-    }
-}
-
-/// Rewrites addresses and ports and mends the checksum (RFC 1624).
-#[inline(never)]
-fn translate(ip: &mut [u8], is_tcp: bool, new: &FiveTuple<u128>) {
-    let Some(addresses) = u128::put_addresses(ip, new.src, new.dst, &mut Delta::default()) else {
-        return;
-    };
-    let Some(start) = ip[HEADER_LEN..].first_chunk_mut::<4>() else { return };
-    let old = u32::from_be_bytes(*start);
-    let ports = u32::from(new.src_port) << 16 | u32::from(new.dst_port);
-    *start = ports.to_be_bytes();
-    let delta = addresses.u32(old, ports);
-    let at = HEADER_LEN + if is_tcp { 16 } else { 6 };
-    if let Some(sum) = ip[at..].first_chunk_mut::<2>() {
-        let was = u16::from_be_bytes(*sum);
-        *sum = if is_tcp { delta.apply(was) } else { delta.apply_udp(was) }.to_be_bytes();
-    }
-}
-
-/// Whether a recipe of an earlier program holds under this one. A change of IPv6's rules or routes forgets all
-/// recipes, so what is left to ask is whether an address has come into a list, or left it, and whether the
-/// flow's queues are still the same ones.
-#[cold]
-#[inline(never)]
-fn revalidate(r: &mut Router, id: FlowId) -> bool {
-    let flow = r.v6.connections.flow(id);
-    let (here, there) = (flow.tuple().folded(), flow.translated().folded());
-    let addresses = [here.src, here.dst, there.src, there.dst];
-    let Some(mut differences) = r.learnt.recipes.since(flow.generation) else { return false };
-    let Some(recipe) = r.learnt.recipes.get(flow.kept().recipe()) else { return false };
-    if r.learnt.recipes.have_moved(addresses, flow.generation) {
-        return false;
-    }
-    let way = &recipe.way;
-    if !way.fasttrack && differences.any(|difference| difference.queues) {
-        let tuple = flow.translate_destination(flow.tuple());
-        let out = r.v6.neighbours.rewrite(NeighbourId(flow.next_hop)).interface();
-        let (mark, clock) = (way.marks.packet, (&mut r.rules.clock, r.io.now));
-        let queues = r.program.queue_path(&tuple, way.in_interface, out, mark, clock);
-        if queues != r.learnt.recipes.queues(flow.kept()) {
-            return false;
-        }
-    }
-    r.v6.connections.flow_mut(id).generation = r.learnt.recipes.generation();
     true
 }

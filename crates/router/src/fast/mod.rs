@@ -6,7 +6,7 @@
 //!                     ├─ replay  a recipe per flow: what its first packet went through
 //!                     └─ ipv6    either of these, of batches with IPv6 among them
 //!                        tunnel  before all: what is inside comes in once more
-//!   whatever does not fit ─► flow::physical_in, at its place in the batch, so order is kept
+//!   whatever does not fit ─► flow::enter, at its place in the batch, so order is kept
 //! ```
 //!
 //! Which one a port uses is compiled into the program. Nothing here decides anything that
@@ -16,6 +16,8 @@
 mod bridge;
 // The arrival that a batch's frames have in common.
 mod common;
+// Into tunnels whose outer flows have recipes.
+pub(crate) mod enclose;
 // Routing when there is nothing to ask but the FIB.
 mod ipv4;
 // Both families, where there is IPv6 among a batch.
@@ -24,6 +26,7 @@ mod ipv6;
 mod passed;
 // Replaying recipes: a flow's packets after its first ones.
 mod replay;
+mod replay6;
 // Whether a flow's recipe outlives a change of the program.
 mod revalidate;
 // Into tunnels, and out of them.
@@ -37,6 +40,7 @@ use crate::interface::rewrite::Rewrite;
 use crate::ip::family::Family;
 use crate::router::Router;
 use crate::tool::profile::Facility;
+pub(crate) use enclose::end_run;
 use port::{Batch, Frame, Slab};
 use wire::Moment;
 use wire::layers::protocol;
@@ -67,7 +71,8 @@ pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     if r.program.tunnels.list().is_empty() && !r.program.has_outer_sessions() {
         return pass(r, now, port, batch);
     }
-    tunnel::receive(r, now, port, batch)
+    tunnel::receive(r, now, port, batch);
+    end_run(r);
 }
 
 /// The same of what is not taken out of tunnels before.
@@ -85,7 +90,7 @@ fn pass(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
         None => return replay::receive::<false>(r, now, port, batch),
     }
     for frame in batch.drain() {
-        flow::physical_in(r, now, port, frame);
+        flow::enter(r, now, port, frame);
     }
 }
 

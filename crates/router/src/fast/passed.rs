@@ -8,10 +8,13 @@
 //! So VLANs and bridges are counted for next to nothing where frames come in runs.
 
 use crate::counter::Count;
+use crate::flow;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::EgressId;
 use crate::router::Router;
+use port::Frame;
+use wire::Moment;
 
 /// What came in and went out since it was counted last.
 #[derive(Default)]
@@ -75,6 +78,13 @@ impl Passed {
         if fast {
             self.left_fast.add(len as u64);
         }
+    }
+
+    /// Leaves a frame to the slow path, which may look at what was counted: a session may end.
+    #[inline(never)]
+    pub(super) fn leave(&mut self, r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
+        self.settle(r);
+        flow::enter(r, now, port, frame);
     }
 
     /// Counts on the interfaces: at the end of a batch.

@@ -107,7 +107,7 @@ fn receive_at<const PROFILED: bool, const HEADER: usize>(
         look_ahead(r, &plain[..n]);
         for ((plain, came), frame) in plain.iter().zip(&others).zip(batch.drain()) {
             if let Err(frame) = replay_any(r, now, plain, *came, frame, &mut passed) {
-                flow::physical_in(r, now, port, frame);
+                passed.leave(r, now, port, frame);
             }
         }
         return passed.settle(r);
@@ -116,7 +116,7 @@ fn receive_at<const PROFILED: bool, const HEADER: usize>(
     look_ahead(r, &plain[..n]);
     for (plain, frame) in plain.iter().zip(batch.drain()) {
         if let Err(frame) = replay::<PROFILED, HEADER>(r, now, plain, came, frame, &mut passed) {
-            flow::physical_in(r, now, port, frame);
+            passed.leave(r, now, port, frame);
         }
     }
     passed.settle(r);

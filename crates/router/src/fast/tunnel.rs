@@ -18,6 +18,7 @@ use super::common::{self, Came};
 use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{pass, put_header, receive as receive_inside};
+use crate::counter::Count;
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::{Kept, flow_flag};
 use crate::flow::pptp::{hear, plain_call};
@@ -26,6 +27,7 @@ use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::tunnel::{Carries, TunnelAt, six_to_four};
 use crate::ip::neighbour::NeighbourId;
+use crate::program::{Interface, Kind};
 use crate::queue::{Decision, Label};
 use crate::router::Router;
 use port::{Batch, Frame};
@@ -38,7 +40,7 @@ use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
 /// Forwards a batch in which there may be tunnels' outer packets.
 #[inline(never)]
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
-    let mut known = None;
+    let mut known = Known::default();
     if batch.as_slice().iter().all(|frame| Outer::read(r, port, &mut known, frame).is_none()) {
         return pass(r, now, port, batch);
     }
@@ -48,20 +50,26 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     // By which interface what is inside comes in.
     let mut by = InterfaceId::NONE;
     for frame in batch.drain() {
+        if let Some(payload) = known.again(r, &frame)
+            && others.is_empty()
+            && payload.interface == by
+        {
+            inside.push(known.take_off(r, payload, frame, &mut passed));
+            continue;
+        }
         let mut outer = Outer::read(r, port, &mut known, &frame);
         if outer.is_some() && !others.is_empty() {
+            known.end(r, &mut passed);
             pass(r, now, port, &mut others);
-            // That may have changed what is known.
-            known = None;
             outer = Outer::read(r, port, &mut known, &frame);
         }
         let opened = match outer {
-            Some(outer) => open(r, now, &outer, frame, &mut passed),
+            Some(outer) => open(r, now, outer, frame, &mut known, &mut passed),
             None => Err(frame),
         };
         if !inside.is_empty() && opened.as_ref().map_or(true, |(interface, _)| *interface != by) {
+            known.end(r, &mut passed);
             come_in(r, now, by, &mut inside);
-            known = None;
         }
         match opened {
             Ok((interface, frame)) => {
@@ -71,13 +79,13 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
             Err(frame) => others.push(frame),
         }
     }
+    known.end(r, &mut passed);
     if !inside.is_empty() {
         come_in(r, now, by, &mut inside);
     }
     if !others.is_empty() {
         pass(r, now, port, &mut others);
     }
-    passed.settle(r);
     r.io.spare.extend([others, inside]);
 }
 
@@ -88,48 +96,138 @@ fn come_in(r: &mut Router, now: Moment, by: InterfaceId, inside: &mut Batch) {
     r.link.depth -= 1;
 }
 
+/// What the outer packet before came through, and its flow.
+#[derive(Default)]
+struct Known {
+    by: Option<(Arrival, Ingress)>,
+    flow: Option<(FiveTuple, FlowId)>,
+    run: Option<Run>,
+}
+
+/// Outer packets of one tunnel, between which nothing has happened: what was asked of the first is not
+/// asked again, and they are counted together.
+struct Run {
+    outer: Outer,
+    recipe: u32,
+    mac: MacAddr,
+    tunnel: TunnelAt,
+    is_ethernet: bool,
+    fast: bool,
+    /// As outer packets, and as the tunnel counts them.
+    came: Count,
+    rx: Count,
+}
+
+impl Known {
+    /// What lies in an outer packet that is as the one before.
+    #[inline(always)]
+    fn again(&self, r: &Router, frame: &Frame) -> Option<Payload> {
+        let run = self.run.as_ref()?;
+        let bytes = r.io.slab.bytes(frame);
+        let head: &[u8; 34] = bytes.first_chunk()?;
+        let ip: &[u8; 20] = head[14..].first_chunk()?;
+        let word = |at: usize| u32::from_be_bytes([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
+        let FiveTuple { src, dst, protocol, .. } = run.outer.tuple;
+        let is_alike = head[..6] == run.mac.0
+            && head[6] & 1 == 0
+            && head[12..15] == [8, 0, 0x45]
+            && u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff == 0
+            && (ip[9], word(12), word(16)) == (protocol, src, dst)
+            && !frame.has_offload()
+            && checksum::ipv4_header_ok(ip);
+        if !is_alike {
+            return None;
+        }
+        let payload = Payload::read(r, &run.outer, Some(run.tunnel), bytes)?;
+        (payload.tunnel == Some(run.tunnel)).then_some(payload)
+    }
+
+    /// Takes off what is around it.
+    #[inline(always)]
+    fn take_off(
+        &mut self,
+        r: &mut Router,
+        payload: Payload,
+        frame: Frame,
+        passed: &mut Passed,
+    ) -> Frame {
+        let Some(run) = &mut self.run else { return frame };
+        run.came.add(payload.ip_len.into());
+        run.rx.add(payload.len as u64);
+        passed.came(r, run.outer.came.ingress, frame.len(), run.fast);
+        take_off(r, &payload, run.is_ethernet, frame)
+    }
+
+    /// Ends the run, and counts all there was; nothing is known any more.
+    fn end(&mut self, r: &mut Router, passed: &mut Passed) {
+        passed.settle(r);
+        self.end_run(r);
+        *self = Known::default();
+    }
+
+    fn end_run(&mut self, r: &mut Router) {
+        let Some(run) = self.run.take() else { return };
+        let flow = r.v4.connections.flow_mut(run.outer.flow);
+        (flow.packets, flow.bytes) = (flow.packets + run.came.packets, flow.bytes + run.came.bytes);
+        if let Some((recipe, _)) = r.learnt.recipes.get_mut(run.recipe) {
+            recipe.count.merge(run.came);
+        }
+        r.stats.paths.replayed += run.came.packets;
+        let interface = r.program.tunnels.get(run.tunnel).interface;
+        r.stats.interface_counts[interface.index()].rx.merge(run.rx);
+    }
+}
+
 /// A packet that may be a tunnel's outer one: its flow is known, and IPv4's header is plain.
+#[derive(Clone, Copy)]
 struct Outer {
     tuple: FiveTuple,
-    hash: u32,
     flow: FlowId,
     came: Came,
 }
 
 impl Outer {
     /// Of a frame; `None` if there is nothing to open.
+    #[inline(always)]
+    fn read(r: &Router, port: InterfaceId, known: &mut Known, frame: &Frame) -> Option<Outer> {
+        let bytes = r.io.slab.bytes(frame);
+        // Most often there is none, and this says so.
+        match bytes.get(12..)?.first_chunk::<12>()? {
+            [8, 0, .., protocol] if !may_carry(r, *protocol) => None,
+            [0x86, 0xdd, ..] => None,
+            _ => Outer::read_at(r, port, known, frame),
+        }
+    }
+
     #[inline]
-    fn read(
-        r: &Router,
-        port: InterfaceId,
-        known: &mut Option<(Arrival, Ingress)>,
-        frame: &Frame,
-    ) -> Option<Outer> {
+    fn read_at(r: &Router, port: InterfaceId, known: &mut Known, frame: &Frame) -> Option<Outer> {
         if frame.has_offload() {
             return None;
         }
         let bytes = r.io.slab.bytes(frame);
         let (arrival, l3) = Arrival::of(port, bytes)?;
         let ip: &[u8; 20] = bytes.get(l3..)?.first_chunk()?;
+        if !may_carry(r, ip[9]) {
+            return None;
+        }
         let ports = match ip[9] {
-            protocol::IPIP | protocol::IPV6 => (0, 0),
             protocol::GRE => (0, call_of(bytes, l3)),
-            protocol::UDP if r.program.has_l2tp() => {
+            protocol::UDP => {
                 let ports: &[u8; 4] = bytes.get(l3 + 20..)?.first_chunk()?;
                 let ports = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
                 (ports[0], ports[1])
             }
-            _ => return None,
+            _ => (0, 0),
         };
         let carries = ip[9] != protocol::UDP || ports.1 == PORT;
         if !carries || ip[0] != 0x45 || u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff != 0 {
             return None;
         }
-        let by = match *known {
+        let by = match known.by {
             Some((same, by)) if same == arrival => by,
             _ => *r.learnt.ingresses.find(arrival)?,
         };
-        *known = Some((arrival, by));
+        known.by = Some((arrival, by));
         let came = Came::by(&by, l3);
         // What looks like an IPv4 header, behind the EtherType of something else, is none.
         if !bytes[l3 - 2..].starts_with(&common::before_ip(came.header())) {
@@ -146,9 +244,21 @@ impl Outer {
             return None;
         }
         let tuple = FiveTuple { src, dst, src_port: ports.0, dst_port: ports.1, protocol: ip[9] };
-        let hash = tuple.hash();
-        let flow = r.v4.connections.flows().candidate(hash)?;
-        Some(Outer { tuple, hash, flow, came })
+        let flow = match known.flow {
+            Some((same, flow)) if same == tuple => flow,
+            _ => r.v4.connections.flows().candidate(tuple.hash())?,
+        };
+        known.flow = Some((tuple, flow));
+        Some(Outer { tuple, flow, came })
+    }
+}
+
+/// Whether there may be tunnels' outer packets of an IP protocol.
+#[inline(always)]
+fn may_carry(r: &Router, protocol: u8) -> bool {
+    match protocol {
+        protocol::IPIP | protocol::IPV6 | protocol::GRE => true,
+        protocol => protocol == protocol::UDP && r.program.has_l2tp(),
     }
 }
 
@@ -158,55 +268,75 @@ impl Outer {
 fn open(
     r: &mut Router,
     now: Moment,
-    outer: &Outer,
-    mut frame: Frame,
+    outer: Outer,
+    frame: Frame,
+    known: &mut Known,
     passed: &mut Passed,
 ) -> Result<(InterfaceId, Frame), Frame> {
-    let Some((id, kept)) = recipe_of(r, outer.flow, outer.hash, &outer.tuple) else {
-        return Err(frame);
-    };
+    let Some((id, kept)) = recipe_of(r, outer.flow, &outer.tuple) else { return Err(frame) };
     let Some(recipe) = r.learnt.recipes.get(kept.recipe()) else { return Err(frame) };
     let bytes = r.io.slab.bytes(&frame);
-    let Some(payload) = Payload::read(r, outer, bytes) else { return Err(frame) };
-    let Payload { interface, tunnel, at, len, ip_len, ether_type, call } = payload;
+    let Some(payload) = Payload::read(r, &outer, recipe.way.tunnel, bytes) else {
+        return Err(frame);
+    };
+    let Payload { interface, tunnel, len, ip_len, call, .. } = payload;
     let ip = &bytes[usize::from(outer.came.l3)..];
     let src_mac = MacAddr([bytes[6], bytes[7], bytes[8], bytes[9], bytes[10], bytes[11]]);
     let way = &recipe.way;
+    let Interface { running, fast_rx, kind, .. } = *r.program.interface(interface);
     if !way.inward
         || way.ingress != outer.came.ingress
         || !way.guard.admits(ip_len, ip[8], ip[1], 0, src_mac)
-        || !r.program.runs(interface)
+        || !running
         || r.link.depth >= MOST_TUNNELS
     {
         return Err(frame);
     }
+    // Untagged, and by no session.
+    let begins_run = way.guard.admits_all() && outer.came.header() == common::UNTAGGED;
     // What has come before ends box by box.
     if call.is_some_and(|(call, number)| !hear(r, now, call, number)) {
         return Err(frame);
     }
+    known.end_run(r);
     let arrived = frame.len();
     r.v4.connections.flow_mut(id).count(ip_len, now.as_millis_u32());
     if let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) {
         recipe.count.add(ip_len.into());
     }
-    let fast = r.program.interface(interface).fast_rx && r.tools.closed.is_empty();
+    let fast = fast_rx && r.tools.closed.is_empty();
     passed.came(r, outer.came.ingress, arrived, fast);
     r.stats.paths.replayed += 1;
     if let Some(tunnel) = tunnel {
         r.heard_from(tunnel);
     }
     r.stats.interface_counts[interface.index()].rx.add(len as u64);
-    frame.truncate(at + len);
-    if !r.program.is_point_to_point(interface) {
-        frame.pull(at);
-        return Ok((interface, frame));
+    let is_ethernet = matches!(kind, Kind::Tunnel { carries: Carries::Eoip, .. });
+    if let Some(tunnel) = tunnel
+        && begins_run
+        && let Some((_, by)) = &known.by
+    {
+        let (recipe, outer) = (kept.recipe(), Outer { flow: id, ..outer });
+        let (mac, [came, rx]) = (by.mac, [Count::default(); 2]);
+        known.run = Some(Run { outer, recipe, mac, tunnel, is_ethernet, fast, came, rx });
     }
-    frame.pull(at - 14);
+    Ok((interface, take_off(r, &payload, is_ethernet, frame)))
+}
+
+/// What is left when the outer headers are taken off: a frame, or what looks like one.
+#[inline(always)]
+fn take_off(r: &Router, payload: &Payload, is_ethernet: bool, mut frame: Frame) -> Frame {
+    frame.truncate(payload.at + payload.len);
+    if is_ethernet {
+        frame.pull(payload.at);
+        return frame;
+    }
+    frame.pull(payload.at - 14);
     if let Some(head) = r.io.slab.bytes_mut(&mut frame).first_chunk_mut::<14>() {
-        let [a, b] = ether_type.to_be_bytes();
+        let [a, b] = payload.ether_type.to_be_bytes();
         *head = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b];
     }
-    Ok((interface, frame))
+    frame
 }
 
 /// What stands for the destination port of a GRE packet: PPTP's call.
@@ -219,11 +349,15 @@ fn call_of(frame: &[u8], l3: usize) -> u16 {
     }
 }
 
-/// What a flow keeps, if it holds.
-#[inline]
-fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Option<(FlowId, Kept)> {
-    let (id, _) = r.v4.connections.flows().confirm(flow, hash, tuple)?;
-    let flow = r.v4.connections.flow(id);
+/// The tuple's flow, which may be the candidate, and what it keeps, if that holds.
+#[inline(always)]
+fn recipe_of(r: &mut Router, candidate: FlowId, tuple: &FiveTuple) -> Option<(FlowId, Kept)> {
+    let flows = r.v4.connections.flows();
+    let id = match flows.is_of(candidate, tuple) {
+        true => candidate,
+        false => flows.find(tuple.hash(), tuple)?,
+    };
+    let flow = flows.flow(id);
     if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
         return None;
     }
@@ -231,6 +365,7 @@ fn recipe_of(r: &mut Router, flow: FlowId, hash: u32, tuple: &FiveTuple) -> Opti
 }
 
 /// What lies in an outer packet.
+#[derive(Clone, Copy)]
 struct Payload {
     /// By which it comes in.
     interface: InterfaceId,
@@ -251,7 +386,7 @@ impl Payload {
     /// `None` if there is more to be looked at: keepalives, checksums and keys of GRE, the first segment of
     /// a connection whose MSS is clamped.
     #[inline]
-    fn read(r: &Router, outer: &Outer, bytes: &[u8]) -> Option<Payload> {
+    fn read(r: &Router, outer: &Outer, likely: Option<TunnelAt>, bytes: &[u8]) -> Option<Payload> {
         let l3 = usize::from(outer.came.l3);
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
         let payload = bytes.get(l3 + 20..l3 + usize::from(ip_len))?;
@@ -279,8 +414,11 @@ impl Payload {
         };
         let tunnels = &r.program.tunnels;
         let ends = (outer.tuple.src, outer.tuple.dst);
-        let found = tunnels.find(ends, outer.tuple.protocol, gre)?;
-        let tunnel = *tunnels.get(found);
+        let found = match likely {
+            Some(likely) if tunnels.get(likely).is_of(outer.tuple.protocol, gre) => likely,
+            _ => tunnels.find(ends, outer.tuple.protocol, gre)?,
+        };
+        let tunnel = tunnels.get(found);
         let (at, len) = match gre {
             Some(Gre::Eoip { len, .. }) => (l3 + 20 + skipped, len),
             _ => (l3 + 20 + skipped, payload.len() - skipped),
@@ -296,7 +434,7 @@ impl Payload {
                 if ether_type == [8, 0] { &carried[14..] } else { &[] }
             }
             Carries::SixToFour | Carries::Gre if ether_type == ETHERTYPE_IPV6 => {
-                let is_plain = six_to_four::admit(&tunnel, ends, carried).is_ok();
+                let is_plain = six_to_four::admit(tunnel, ends, carried).is_ok();
                 // A keepalive is an echo.
                 let may_be_asked = carried.get(6) == Some(&header::ICMPV6);
                 if !is_plain || may_be_asked || tunnel.clamps_mss && begins_connection6(carried) {
@@ -373,9 +511,10 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         _ => (0, 0),
     };
     let tuple = FiveTuple { src, dst, src_port, dst_port, protocol: ip[9] };
-    let hash = tuple.hash();
-    let Some(candidate) = r.v4.connections.flows().candidate(hash) else { return Err(frame) };
-    let Some((id, kept)) = recipe_of(r, candidate, hash, &tuple) else { return Err(frame) };
+    let Some(candidate) = r.v4.connections.flows().candidate(tuple.hash()) else {
+        return Err(frame);
+    };
+    let Some((id, kept)) = recipe_of(r, candidate, &tuple) else { return Err(frame) };
     let flow = r.v4.connections.flow(id);
     let (flags, to, next_hop) = (flow.flags, flow.translated(), NeighbourId(flow.next_hop));
     if !r.v4.neighbours.rewrite(next_hop).is_fresh(&r.link.hosts) && !r.refresh(next_hop) {

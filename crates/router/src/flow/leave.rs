@@ -3,7 +3,7 @@
 
 use super::timers::nobody_there;
 use super::wait::Cost;
-use super::{ip_out, link_out};
+use super::{ip_out, link_out, tunnel};
 use crate::discard::Discard;
 use crate::firewall::connection::{Connections, FlowId, flow_flag};
 use crate::firewall::mark::{Mark, Marks};
@@ -147,6 +147,7 @@ pub(super) fn record<F: Stacked>(
         ingress: p.ingress,
         in_interface: p.in_interface,
         inward: false,
+        tunnel: None,
         fasttrack: p.fasttrack,
         // What is outside is as fast as what is inside, each time.
         fast: p.fast && !p.is_outer,
@@ -185,6 +186,7 @@ pub(super) fn keep_inward(
         ingress: p.ingress,
         in_interface: p.in_interface,
         inward: true,
+        tunnel: tunnel::of(r, p),
         fasttrack: false,
         fast: false,
         edits: Edits::default(),

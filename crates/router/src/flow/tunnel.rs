@@ -11,8 +11,10 @@ use super::local::{no_listener, refuse};
 use super::{Onward, l2tp, link_in, local_out, output, pppoe, reason, v6};
 use crate::discard::Discard;
 use crate::fast;
+use crate::fast::enclose;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::Arrival;
+use crate::interface::tunnel::outer::{Inner, OuterHeader};
 use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, six_to_four};
 use crate::ip::icmp::{self, write_ipv4};
 use crate::ip::{address, fragment};
@@ -24,7 +26,6 @@ use crate::step::Step;
 use crate::story::Event;
 use port::Frame;
 use wire::gre::{self, Gre};
-use wire::ipv6::MTU_MIN;
 use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
 use wire::{Ipv6, Moment, Tcp, TcpFlags, checksum};
 
@@ -89,30 +90,17 @@ pub(super) fn encapsulate(
     let fast = fast && tunnel.allows_fast_path;
     r.count_out(interface, carried, fast);
     let Some(mut frame) = with_room(r, frame, made) else { return };
-    let dscp = tunnel.dscp.unwrap_or(inner.dscp);
+    let identification = (!df).then(|| r.link.next_identification());
     let bytes = r.io.slab.bytes_mut(&mut frame);
     bytes[..12].fill(0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-    write_ipv4(&mut bytes[14..], dscp << 2, tunnel.carries.protocol(), src, tunnel.remote);
-    match tunnel.carries {
-        Carries::Ipip | Carries::SixToFour => {}
-        Carries::Gre => bytes[34..38].copy_from_slice(&gre::header(inner.ether_type)),
-        Carries::Eoip => bytes[34..42].copy_from_slice(&gre::eoip(tunnel.id, carried as u16)),
-    }
-    if !df {
-        // Pieces of different packets are told apart by this (RFC 6864 §4.3).
-        r.link.identification = r.link.identification.wrapping_add(1);
-        bytes[18..20].copy_from_slice(&r.link.identification.to_be_bytes());
-    } else {
-        bytes[20] = 0x40;
-    }
-    bytes[24..26].fill(0);
-    let sum = checksum::of(&bytes[14..34]);
-    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+    let outer = OuterHeader::new(&tunnel, src);
+    outer.write(&mut bytes[14..], &inner, carried, identification);
     r.tell(|| Event::Encapsulated { tunnel: interface, src, dst: tunnel.remote });
     r.link.depth += 1;
     send_outer(r, now, frame, fast);
     r.link.depth -= 1;
+    enclose::learn(r, &tunnel, outer, mtu);
 }
 
 /// LOCAL OUT of an outer packet.
@@ -131,13 +119,12 @@ pub(super) fn send_outer(r: &mut Router, now: Moment, frame: Frame, fast: bool) 
 /// The IPv4 header of a session's outer packet, which may leave in pieces. The frame has room for an Ethernet
 /// header and for that.
 pub(super) fn outer(r: &mut Router, frame: &mut Frame, protocol: u8, (own, peer): (u32, u32)) {
-    // Pieces of different packets are told apart by this (RFC 6864 §4.3).
-    r.link.identification = r.link.identification.wrapping_add(1);
+    let identification = r.link.next_identification();
     let bytes = r.io.slab.bytes_mut(frame);
     bytes[..12].fill(0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
     write_ipv4(&mut bytes[14..], 0, protocol, own, peer);
-    bytes[18..20].copy_from_slice(&r.link.identification.to_be_bytes());
+    bytes[18..20].copy_from_slice(&identification.to_be_bytes());
     bytes[24..26].fill(0);
     let sum = checksum::of(&bytes[14..34]);
     bytes[24..26].copy_from_slice(&sum.to_be_bytes());
@@ -147,35 +134,6 @@ pub(super) fn outer(r: &mut Router, frame: &mut Frame, protocol: u8, (own, peer)
 pub(super) fn is_outer(r: &Router, p: &Packet) -> bool {
     matches!(p.layers.protocol, protocol::IPIP | protocol::GRE | protocol::IPV6)
         || l2tp::is_asked(r, p)
-}
-
-/// What the outer header takes from what is inside.
-#[derive(Clone, Copy, Default)]
-struct Inner {
-    ether_type: u16,
-    dscp: u8,
-    df: bool,
-    /// No sender has to send shorter packets than this.
-    least: u16,
-}
-
-impl Inner {
-    /// Of a frame; of what is not IP, nothing.
-    fn of(frame: &[u8]) -> Inner {
-        let Ok(layers) = layers::network(frame) else { return Inner::default() };
-        let Some(&[first, second, .., flags]) =
-            frame.get(usize::from(layers.l3)..).and_then(<[u8]>::first_chunk::<7>)
-        else {
-            return Inner::default();
-        };
-        let ether_type = layers.ether_type;
-        let (dscp, df, least) = match ether_type {
-            ETHERTYPE_IPV4 => (second >> 2, flags & 0x40 != 0, 0),
-            ETHERTYPE_IPV6 => ((first & 0xf) << 2 | second >> 6, true, MTU_MIN),
-            _ => return Inner::default(),
-        };
-        Inner { ether_type, dscp, df, least }
-    }
 }
 
 /// [`ends`], which are the same as long as recipes hold.
@@ -260,6 +218,19 @@ pub(super) fn with_room(r: &mut Router, mut frame: Frame, n: usize) -> Option<Fr
     }
     r.io.pool.free(frame);
     Some(copy)
+}
+
+/// The tunnel that an outer packet, which is whole, is of.
+pub(super) fn of(r: &Router, p: &Packet) -> Option<TunnelAt> {
+    let start = usize::from(p.layers.l3) + r.ip_header(p).len();
+    let payload = r.io.slab.bytes(&p.frame).get(start..usize::from(p.layers.l3_end))?;
+    let gre = match p.layers.protocol {
+        protocol::GRE => Some(Gre::read(payload)?),
+        protocol::IPIP | protocol::IPV6 => None,
+        _ => return None,
+    };
+    let tuple = &p.layers.tuple;
+    r.program.tunnels.find((tuple.src, tuple.dst), p.layers.protocol, gre)
 }
 
 /// Takes off what a tunnel's other end has put around a packet or frame, and has come to LOCAL IN: what is

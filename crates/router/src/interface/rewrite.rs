@@ -127,6 +127,11 @@ impl<A: Family> Rewrite<A> {
         !self.is_empty() && (self.bridge == NO_BRIDGE || same(usize::from(self.bridge)))
     }
 
+    /// Whether it leads through a bridge, where it is fresh only while that learns nothing.
+    pub(crate) fn is_by_bridge(&self) -> bool {
+        self.bridge != NO_BRIDGE
+    }
+
     /// Forgets the header.
     pub(crate) fn clear(&mut self) {
         self.interface_and_len = InterfaceAnd::new(self.interface(), 0);

@@ -393,6 +393,18 @@ impl<A: Family> FlowTable<A> {
         }
     }
 
+    /// Whether a flow is there, and the tuple's.
+    #[inline(always)]
+    pub(crate) fn is_of(&self, id: FlowId, tuple: &FiveTuple<A>) -> bool {
+        self.flows.get(id.index()).is_some_and(|flow| flow.live() && flow.is(tuple))
+    }
+
+    /// The flow of this number, to be written to, if it is still that of the tuple.
+    #[inline(always)]
+    pub(crate) fn get_if(&mut self, id: FlowId, tuple: &FiveTuple<A>) -> Option<&mut Flow<A>> {
+        self.flows.get_mut(id.index()).filter(|flow| flow.live() && flow.is(tuple))
+    }
+
     /// The flow of this 5-tuple; `hash` is the tuple's.
     #[inline]
     pub fn find(&self, hash: u32, tuple: &FiveTuple<A>) -> Option<FlowId> {

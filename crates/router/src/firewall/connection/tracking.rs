@@ -206,6 +206,12 @@ impl<A: Family> Connections<A> {
         self.table.flow_mut(id)
     }
 
+    /// A flow, if it is still that of the tuple.
+    #[inline(always)]
+    pub(crate) fn flow_if(&mut self, id: FlowId, tuple: &FiveTuple<A>) -> Option<&mut Flow<A>> {
+        self.table.get_if(id, tuple)
+    }
+
     /// Stage 3 for TCP: asks for the line of the windows.
     #[inline(always)]
     pub fn prefetch_connection(&self, id: ConnectionId) {

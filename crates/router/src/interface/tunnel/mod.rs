@@ -25,6 +25,8 @@ pub(crate) mod facilities;
 pub(crate) mod life;
 // The menus.
 pub mod menu;
+// What is in front of each packet.
+pub(crate) mod outer;
 // IPv6 in IPv4: whose an IPv6 address is, and what may come out.
 pub(crate) mod six_to_four;
 
@@ -37,7 +39,7 @@ use wire::ipv4::protocol;
 use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6};
 
 /// A tunnel's place in [`Tunnels`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TunnelAt(pub u16);
 
 /// What a tunnel carries, and how.
@@ -166,9 +168,27 @@ impl Tunnel {
         (tunnel, number("mtu").map_or(carries.mtu(), |mtu| mtu as u16))
     }
 
+    /// Whether packets of this protocol, with this header in their payload, are of such a tunnel.
+    #[inline]
+    pub(crate) fn is_of(&self, outer: u8, gre: Option<Gre>) -> bool {
+        told_by(outer, gre) == Some((self.carries, self.id))
+    }
+
     /// Whether it leads to whoever has the IPv4 address in an IPv6 one.
     pub(crate) fn is_automatic(&self) -> bool {
         self.remote == 0
+    }
+}
+
+/// What an outer packet carries, and the tunnel's number.
+#[inline]
+fn told_by(outer: u8, gre: Option<Gre>) -> Option<(Carries, u16)> {
+    match gre {
+        None if outer == protocol::IPV6 => Some((Carries::SixToFour, 0)),
+        None => Some((Carries::Ipip, 0)),
+        // Of tunnels with a key there are none.
+        Some(Gre::Packet { key, .. }) => key.is_none().then_some((Carries::Gre, 0)),
+        Some(Gre::Eoip { id, .. }) => Some((Carries::Eoip, id)),
     }
 }
 
@@ -212,13 +232,7 @@ impl Tunnels {
         outer: u8,
         gre: Option<Gre>,
     ) -> Option<TunnelAt> {
-        let (carries, id) = match gre {
-            None if outer == protocol::IPV6 => (Carries::SixToFour, 0),
-            None => (Carries::Ipip, 0),
-            // Of tunnels with a key there are none.
-            Some(Gre::Packet { key, .. }) => key.is_none().then_some((Carries::Gre, 0))?,
-            Some(Gre::Eoip { id, .. }) => (Carries::Eoip, id),
-        };
+        let (carries, id) = told_by(outer, gre)?;
         let here =
             |at: &&TunnelAt| matches!(self.get(**at).local, 0) || self.get(**at).local == dst;
         let to = |remote| self.by_ends.get(&(carries, remote, id))?.iter().find(here).copied();

@@ -222,7 +222,7 @@ impl Router {
                         flow::v6::local_out(trial, now, frame, InterfaceId::NONE);
                     }
                     InterfaceId::NONE => flow::local_out(trial, now, frame),
-                    port => flow::physical_in(trial, now, port, frame),
+                    port => flow::enter(trial, now, port, frame),
                 }
             }
             // What a released packet makes may wait in its turn, and go at once as well.
