@@ -11,6 +11,8 @@
 mod device;
 // Connections that begin.
 mod first;
+// PPPoE's and L2TP's servers.
+mod sessions;
 // IPv6's devices and frames.
 mod six;
 // What DPDK's testpmd does meanwhile.
@@ -487,12 +489,31 @@ fn tunnels(c: &mut Criterion) {
             let back = |n: usize| {
                 let dst = ip(10, 0, 1, 1) + (n / 1024) as u32;
                 let inner = craft::udp(ip(10, 0, 9, 1), 7, dst, 10_000 + n as u16);
+                // The packet of a 64-byte frame: shorter ones, which Ethernet would pad, have no recipe.
+                let inner = craft::Frame { payload: &[0; 18], ..inner };
                 outer(menu, &craft::Frame { src_mac: far, dst_mac: own, ..inner }.build())
             };
             let traffic = [(0, there.collect()), (1, (0..flows).map(back).collect())];
             run(c, &format!("{menu}, in and out{with}"), &mut device, &traffic);
         }
     }
+}
+
+/// Sessions with a client behind the second port, and a bond of that port.
+fn sessions(c: &mut Criterion) {
+    let flows = 10 * CHUNK;
+    for kind in sessions::KINDS {
+        for (with, tracked) in [("", "auto"), (", conntrack", "yes")] {
+            let more = format!("/ip firewall connection tracking set enabled={tracked}\n");
+            let (mut device, traffic) = sessions::logged_in(kind, &more, flows);
+            run(c, &format!("{}, in and out{with}", kind.0), &mut device, &traffic);
+        }
+    }
+    let bond = "/interface bonding add slaves=ether2 mode=balance-xor\n";
+    let nets = NETS.replace("interface=ether2", "interface=bonding1");
+    let mut device = tagged(&format!("{bond}{nets}"), [&[], &[]]);
+    hosts(&mut device, 10);
+    run(c, "bond (balance-xor), small table", &mut device, &udp_flows(flows, false));
 }
 
 /// A UDP frame to another destination.
@@ -555,5 +576,5 @@ fn beside_testpmd(_: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, paths, links, tunnels, ipv6, first::first, beside_testpmd);
+criterion_group!(benches, paths, links, tunnels, sessions, ipv6, first::first, beside_testpmd);
 criterion_main!(benches);

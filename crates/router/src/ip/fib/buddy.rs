@@ -39,7 +39,7 @@ impl Buddy {
     }
 
     /// Units handed out.
-    #[cfg(test)]
+    #[inline]
     pub(super) fn used(&self) -> usize {
         self.used as usize
     }

@@ -110,7 +110,7 @@ impl<W: Word> Trie<W> {
     /// stage overlap.
     pub(super) fn lookup_batch(&self, dst: &[W], out: &mut [NextHopId]) {
         let words = self.words.as_slice();
-        if W::SKIPS && words.len() <= NEAR {
+        if W::SKIPS && self.buddy.used() <= NEAR {
             // No misses to overlap: the processor does that by itself for what depends on nothing.
             for (out, &dst) in out.iter_mut().zip(dst) {
                 *out = self.lookup(dst);
