@@ -27,8 +27,8 @@ pub(crate) const KINDS: [(&str, &str, &str); 2] = [
     ),
     (
         "L2TP",
-        "/interface l2tp-server server set enabled=yes\n",
-        "/interface l2tp-client add connect-to=10.0.2.254 user=bob password=secret add-default-route=yes\n",
+        "/interface l2tp-server server set enabled=yes default-profile=default\n",
+        "/interface l2tp-client add connect-to=10.0.2.254 user=bob password=secret profile=default add-default-route=yes\n",
     ),
 ];
 

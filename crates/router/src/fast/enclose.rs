@@ -40,13 +40,36 @@ pub(crate) struct Ready {
     kept: Kept,
     next_hop: NeighbourId,
     header: OuterHeader,
-    carries: Carries,
+    ends: Ends,
+}
+
+/// What a tunnel asks of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    /// `None` of an L2TP session: IP, as long as it says it is.
+    carries: Option<Carries>,
+    /// The tunnel of such a session.
+    l2tp: Option<u16>,
     /// Bytes in front of what is carried that the outer headers replace.
     link: u8,
     /// Bytes that can be carried in one piece.
     longest: u16,
     inherits_df: bool,
     allows_fast_path: bool,
+}
+
+impl Ends {
+    /// How many bytes of a frame are carried; `None` if it is not for this tunnel, or too long.
+    #[inline(always)]
+    fn carried(&self, frame: &Frame, inner: &Inner) -> Option<usize> {
+        let (carried, takes) = match self.carries {
+            Some(carries) => {
+                (frame.len() - usize::from(self.link), carries.takes(inner.ether_type))
+            }
+            None => (inner.len.into(), inner.len != 0),
+        };
+        (takes && carried <= usize::from(self.longest) && !frame.has_offload()).then_some(carried)
+    }
 }
 
 /// Packets into one tunnel, between which nothing has happened.
@@ -89,45 +112,50 @@ impl Outers {
 
 /// Makes a tunnel's outer header ready, if the packet that has just left has a recipe that asks for nothing more.
 pub(crate) fn learn(r: &mut Router, tunnel: &Tunnel, header: OuterHeader, mtu: u16) {
-    if r.reference()
-        || r.is_told()
-        || tunnel.is_automatic()
-        || r.program.is_shaped_above(tunnel.interface)
-    {
+    if tunnel.is_automatic() {
         return;
     }
-    let (src, dst) = header.ends();
-    let protocol = tunnel.carries.protocol();
-    let tuple = FiveTuple { src, dst, src_port: 0, dst_port: 0, protocol };
-    let (hash, generation) = (tuple.hash(), r.learnt.recipes.generation());
-    let Some(id) = r.v4.connections.flows().find(hash, &tuple) else { return };
-    let flow = r.v4.connections.flow(id);
-    let (kept, next_hop) = (flow.kept(), NeighbourId(flow.next_hop));
+    let Tunnel { interface, carries, inherits_df, allows_fast_path, .. } = *tunnel;
+    let link = if carries == Carries::Eoip { 0 } else { 14 };
+    let carries = Some(carries);
+    let ends = Ends { carries, l2tp: None, link, longest: mtu, inherits_df, allows_fast_path };
+    keep(r, interface, header, ends);
+}
+
+/// The same of a session of an L2TP tunnel.
+pub(crate) fn learn_l2tp(r: &mut Router, interface: InterfaceId, header: OuterHeader, tunnel: u16) {
+    let (carries, l2tp, link, longest, inherits_df) = (None, Some(tunnel), 14, u16::MAX, false);
+    let allows_fast_path = r.program.interface(interface).fast_tx;
+    keep(
+        r,
+        interface,
+        header,
+        Ends { carries, l2tp, link, longest, inherits_df, allows_fast_path },
+    );
+}
+
+fn keep(r: &mut Router, interface: InterfaceId, header: OuterHeader, ends: Ends) {
+    if r.reference() || r.is_told() || r.program.is_shaped_above(interface) {
+        return;
+    }
+    let (tuple, generation) = (header.tuple(), r.learnt.recipes.generation());
+    let Some(flow) = r.v4.connections.flows().find(tuple.hash(), &tuple) else { return };
+    let known = r.v4.connections.flow(flow);
+    let (kept, next_hop) = (known.kept(), NeighbourId(known.next_hop));
     let Some(recipe) = r.learnt.recipes.get(kept.recipe()) else { return };
     let way = &recipe.way;
-    let asks_for_more = flow.flags & flow_flag::NAT != 0
+    let asks_for_more = known.flags & flow_flag::NAT != 0
         || way.inward
         || way.ingress != IngressId::NONE
         || way.edits.any
         || r.learnt.recipes.queues(kept) != Path::NONE;
-    if flow.generation != generation || asks_for_more {
+    if known.generation != generation || asks_for_more {
         return;
     }
-    let room = mtu.min(r.v4.neighbours.rewrite(next_hop).mtu);
-    let ready = Ready {
-        generation,
-        tuple,
-        flow: id,
-        kept,
-        next_hop,
-        header,
-        carries: tunnel.carries,
-        link: if tunnel.carries == Carries::Eoip { 0 } else { 14 },
-        longest: room.saturating_sub(header.len() as u16),
-        inherits_df: tunnel.inherits_df,
-        allows_fast_path: tunnel.allows_fast_path,
-    };
-    r.learnt.outers.set(tunnel.interface, ready);
+    let room = ends.longest.min(r.v4.neighbours.rewrite(next_hop).mtu);
+    let longest = room.saturating_sub(header.len() as u16);
+    let ends = Ends { longest, ..ends };
+    r.learnt.outers.set(interface, Ready { generation, tuple, flow, kept, next_hop, header, ends });
 }
 
 /// Sends a frame into a tunnel as the one before; gives it back if that is not known, or does not hold any more.
@@ -148,26 +176,23 @@ pub(crate) fn enclose(
 #[inline(always)]
 fn in_run(r: &mut Router, mut frame: Frame, fast: bool) -> Result<(), Frame> {
     let run = &mut r.learnt.outers.run;
-    let Some(ready) = &run.ready else { return Err(frame) };
-    let (link, header) = (usize::from(ready.link), ready.header.len());
-    let bytes = r.io.slab.bytes(&frame);
-    let (inner, carried) = (Inner::of(bytes), bytes.len() - link);
-    if frame.has_offload()
-        || r.link.depth >= MOST_TUNNELS
-        || !ready.carries.takes(inner.ether_type)
-        || carried > usize::from(ready.longest)
-        || !r.io.slab.push(&mut frame, 14 + header - link)
-    {
+    let Some(Ready { header, ends, .. }) = &run.ready else { return Err(frame) };
+    let link = usize::from(ends.link);
+    let inner = Inner::of(r.io.slab.bytes(&frame));
+    let Some(carried) = ends.carried(&frame, &inner) else { return Err(frame) };
+    if r.link.depth >= MOST_TUNNELS || !r.io.slab.push(&mut frame, 14 + header.len() - link) {
         return Err(frame);
     }
-    let may_part = !(ready.inherits_df && inner.df);
+    // Behind an L2TP session's packet there may be padding.
+    frame.truncate(14 + header.len() + carried);
+    let may_part = !(ends.inherits_df && inner.df);
     let identification = may_part.then(|| r.link.next_identification());
     let bytes = r.io.slab.bytes_mut(&mut frame);
     let Some((head, outer)) = bytes.split_first_chunk_mut() else { return Err(frame) };
     *head = run.ethernet;
-    ready.header.write(outer, &inner, carried, identification);
-    let fast = fast && ready.allows_fast_path;
-    run.outer.add((carried + header) as u64);
+    header.write(outer, &inner, carried, identification);
+    let fast = fast && ends.allows_fast_path;
+    run.outer.add((carried + header.len()) as u64);
     run.tx.add(carried as u64);
     if fast {
         run.fast.add(carried as u64);
@@ -214,15 +239,14 @@ fn as_ready(
     let is_told = r.is_told();
     let Learnt { outers, recipes, .. } = &mut r.learnt;
     let Some(ready) = outers.get(interface) else { return Err(frame) };
-    let (link, header) = (usize::from(ready.link), ready.header.len());
-    let bytes = r.io.slab.bytes(&frame);
-    let (inner, carried) = (Inner::of(bytes), bytes.len() - link);
+    let Ready { header, ends, .. } = ready;
+    let link = usize::from(ends.link);
+    let inner = Inner::of(r.io.slab.bytes(&frame));
+    let Some(carried) = ends.carried(&frame, &inner) else { return Err(frame) };
     if ready.generation != recipes.generation()
         || is_told
-        || frame.has_offload()
         || r.link.depth >= MOST_TUNNELS
-        || !ready.carries.takes(inner.ether_type)
-        || carried > usize::from(ready.longest)
+        || ends.l2tp.is_some_and(|tunnel| r.link.l2tp.get(tunnel).is_none())
     {
         return Err(frame);
     }
@@ -230,20 +254,21 @@ fn as_ready(
     let Some(flow) = flow.filter(|flow| flow.kept() == ready.kept) else { return Err(frame) };
     let rewrite = &mut r.v4.neighbours.rewrites_mut()[ready.next_hop.index()];
     let Some((recipe, _)) = recipes.get_mut(ready.kept.recipe()) else { return Err(frame) };
-    let (total, tos) = ((carried + header) as u16, ready.header.tos(&inner));
+    let (total, tos) = ((carried + header.len()) as u16, header.tos(&inner));
     let len = rewrite.len();
     if !rewrite.is_fresh(&r.link.hosts)
         || !recipe.way.guard.admits(total, OuterHeader::TTL, tos, 0, MacAddr::default())
-        || !r.io.slab.push(&mut frame, len + header - link)
+        || !r.io.slab.push(&mut frame, len + header.len() - link)
     {
         return Err(frame);
     }
+    frame.truncate(len + header.len() + carried);
     r.tools.profiler.at(Step::Encapsulation);
     let now_ms = r.io.now.as_millis_u32();
     flow.count(total, now_ms);
     recipe.count.add(total.into());
     rewrite.used_ms = now_ms;
-    let may_part = !(ready.inherits_df && inner.df);
+    let may_part = !(ends.inherits_df && inner.df);
     let identification = may_part.then(|| r.link.next_identification());
     let bytes = r.io.slab.bytes_mut(&mut frame);
     let outer = match bytes.split_first_chunk_mut() {
@@ -257,9 +282,9 @@ fn as_ready(
             outer
         }
     };
-    ready.header.write(outer, &inner, carried, identification);
+    header.write(outer, &inner, carried, identification);
     let (port, egress, top) = (rewrite.port(), rewrite.egress, rewrite.interface());
-    let (mark, fast) = (recipe.way.marks.packet, fast && ready.allows_fast_path);
+    let (mark, fast) = (recipe.way.marks.packet, fast && ends.allows_fast_path);
     // A bridge may learn with every frame, and what lies below is counted by each.
     let is_simple = len == 14 && !egress.has_layers() && !rewrite.is_by_bridge();
     let is_port = usize::from(r.io.ways_out[port.index()].port) < r.io.outboxes.len();

@@ -22,10 +22,12 @@ use crate::counter::Count;
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::{Kept, flow_flag};
 use crate::flow::pptp::{hear, plain_call};
-use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
+use crate::flow::{
+    self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain, plain_data,
+};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
-use crate::interface::tunnel::{Carries, TunnelAt, six_to_four};
+use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, six_to_four};
 use crate::ip::neighbour::NeighbourId;
 use crate::program::{Interface, Kind};
 use crate::queue::{Decision, Label};
@@ -110,7 +112,10 @@ struct Run {
     outer: Outer,
     recipe: u32,
     mac: MacAddr,
-    tunnel: TunnelAt,
+    interface: InterfaceId,
+    /// `None` of an L2TP session.
+    tunnel: Option<TunnelAt>,
+    kind: RunKind,
     is_ethernet: bool,
     fast: bool,
     /// As outer packets, and as the tunnel counts them.
@@ -138,8 +143,14 @@ impl Known {
         if !is_alike {
             return None;
         }
-        let payload = Payload::read(r, &run.outer, Some(run.tunnel), bytes)?;
-        (payload.tunnel == Some(run.tunnel)).then_some(payload)
+        let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
+        if let Some((at, ether_type)) = run.kind.begins(bytes, ip_len) {
+            let (interface, tunnel, call) = (run.interface, run.tunnel, None);
+            let len = 14 + usize::from(ip_len) - at;
+            return Some(Payload { interface, tunnel, at, len, ip_len, ether_type, call });
+        }
+        let payload = Payload::read(r, &run.outer, Some(run.tunnel?), bytes)?;
+        (payload.tunnel == run.tunnel).then_some(payload)
     }
 
     /// Takes off what is around it.
@@ -173,8 +184,84 @@ impl Known {
             recipe.count.merge(run.came);
         }
         r.stats.paths.replayed += run.came.packets;
-        let interface = r.program.tunnels.get(run.tunnel).interface;
-        r.stats.interface_counts[interface.index()].rx.merge(run.rx);
+        r.stats.interface_counts[run.interface.index()].rx.merge(run.rx);
+    }
+}
+
+/// How packets of a run are read most often, where there is nothing more to be looked at.
+#[derive(Clone, Copy)]
+enum RunKind {
+    /// IPv4 in IPv4, in GRE, or in EoIP's frames, whose GRE header ends with a number. `syn`: the first
+    /// segments of connections are for somebody else to look at.
+    Ipip {
+        syn: bool,
+    },
+    Gre {
+        syn: bool,
+    },
+    Eoip {
+        syn: bool,
+        id: [u8; 2],
+    },
+    /// The ports, and how L2TP's header begins: without numbers or a length of its own.
+    L2tp([u8; 4], [u8; 6]),
+    /// In no such way.
+    Other,
+}
+
+impl RunKind {
+    /// How packets are read of a tunnel that this one has come by.
+    fn of(tunnel: Option<&Tunnel>, protocol: u8, frame: &[u8]) -> RunKind {
+        let Some(tunnel) = tunnel else {
+            let head = frame.get(34..).and_then(|rest| rest.first_chunk());
+            return match head {
+                Some(&[a, b, c, d, _, _, _, _, 0, 2, e, f, g, h]) if protocol == protocol::UDP => {
+                    RunKind::L2tp([a, b, c, d], [0, 2, e, f, g, h])
+                }
+                _ => RunKind::Other,
+            };
+        };
+        let syn = tunnel.clamps_mss;
+        match tunnel.carries {
+            Carries::Ipip => RunKind::Ipip { syn },
+            Carries::Gre => RunKind::Gre { syn },
+            Carries::Eoip => RunKind::Eoip { syn, id: tunnel.id.to_le_bytes() },
+            Carries::SixToFour => RunKind::Other,
+        }
+    }
+
+    /// Where what is carried begins, and its EtherType; `None` to look closer.
+    #[inline(always)]
+    fn begins(&self, frame: &[u8], ip_len: u16) -> Option<(usize, u16)> {
+        let payload = frame.get(34..14 + usize::from(ip_len))?;
+        let (at, syn, is_plain) = match *self {
+            RunKind::Ipip { syn } => (0, syn, *payload.get(9)? != protocol::IPIP),
+            RunKind::Gre { syn } => {
+                let head: &[u8; 14] = payload.first_chunk()?;
+                (4, syn, head[..4] == [0, 0, 8, 0] && head[13] != protocol::GRE)
+            }
+            RunKind::Eoip { syn, id } => {
+                let head: &[u8; 22] = payload.first_chunk()?;
+                let len = usize::from(u16::from_be_bytes([head[4], head[5]]));
+                let is_whole = head[..4] == [0x20, 1, 0x64, 0] && len + 8 == payload.len();
+                let is_ours = head[6..8] == id && head[14] & 1 == 0 && head[20..22] == [8, 0];
+                if !is_whole || !is_ours || syn && begins_connection(payload.get(22..)?) {
+                    return None;
+                }
+                return Some((42, 0));
+            }
+            RunKind::L2tp(ports, session) => {
+                let (head, ppp) = payload.split_first_chunk::<14>()?;
+                let len = usize::from(u16::from_be_bytes([head[4], head[5]]));
+                let is_plain = head[..4] == ports && head[6..8] == [0, 0] && head[8..] == session;
+                let (skipped, ether_type) = plain(ppp)?;
+                return (is_plain && len == payload.len()).then_some((48 + skipped, ether_type));
+            }
+            RunKind::Other => return None,
+        };
+        let inner = payload.get(at..)?;
+        let is_plain = is_plain && inner.len() >= 20 && !(syn && begins_connection(inner));
+        is_plain.then_some((34 + at, ETHERTYPE_IPV4))
     }
 }
 
@@ -312,13 +399,13 @@ fn open(
     }
     r.stats.interface_counts[interface.index()].rx.add(len as u64);
     let is_ethernet = matches!(kind, Kind::Tunnel { carries: Carries::Eoip, .. });
-    if let Some(tunnel) = tunnel
-        && begins_run
-        && let Some((_, by)) = &known.by
-    {
+    if begins_run && let Some((_, by)) = &known.by {
+        let of = tunnel.map(|at| r.program.tunnels.get(at));
+        let kind = RunKind::of(of, outer.tuple.protocol, r.io.slab.bytes(&frame));
         let (recipe, outer) = (kept.recipe(), Outer { flow: id, ..outer });
         let (mac, [came, rx]) = (by.mac, [Count::default(); 2]);
-        known.run = Some(Run { outer, recipe, mac, tunnel, is_ethernet, fast, came, rx });
+        let run = Run { outer, recipe, mac, interface, tunnel, kind, is_ethernet, fast, came, rx };
+        known.run = Some(run);
     }
     Ok((interface, take_off(r, &payload, is_ethernet, frame)))
 }

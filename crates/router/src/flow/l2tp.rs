@@ -12,6 +12,7 @@ use super::call::{self, Line, Whose};
 use super::ppp;
 use super::tunnel::{MOST as MOST_DEPTH, in_one_piece, outer, send_outer, with_room};
 use crate::discard::Discard;
+use crate::fast::enclose;
 use crate::interface::InterfaceId;
 use crate::interface::l2tp::state::{
     HELLO, Leg, MOST, MOST_HALF_OPEN, MOST_LEGS, MOST_WAITING, Phase, TRIES, Tunnel,
@@ -20,6 +21,7 @@ use crate::interface::ppp::calls::{Call, Carrier, Owner, Wire};
 use crate::interface::ppp::dial::Dialler;
 use crate::interface::ppp::machine::NAME;
 use crate::interface::pppoe::Session;
+use crate::interface::tunnel::outer::OuterHeader;
 use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::own_address;
 use crate::packet::Packet;
@@ -114,9 +116,15 @@ pub(crate) fn plain_data(r: &Router, from: u32, udp: &[u8]) -> Option<(Interface
 }
 
 /// A session's packet, its protocol first, leaves in UDP.
-pub(super) fn packet_out(r: &mut Router, now: Moment, session: &Session, frame: Frame, fast: bool) {
-    let Carrier::L2tp { tunnel, peer_id, .. } = session.carrier else { return };
-    let Some(tunnel) = r.link.l2tp.get(tunnel) else {
+pub(super) fn packet_out(
+    r: &mut Router,
+    now: Moment,
+    (interface, session): (InterfaceId, &Session),
+    frame: Frame,
+    fast: bool,
+) {
+    let Carrier::L2tp { tunnel: id, peer_id, .. } = session.carrier else { return };
+    let Some(tunnel) = r.link.l2tp.get(id) else {
         return r.discard_frame(frame, Discard::InterfaceDown);
     };
     let ((own, peer), tunnel_id) = (tunnel.ends, tunnel.peer_id);
@@ -124,6 +132,7 @@ pub(super) fn packet_out(r: &mut Router, now: Moment, session: &Session, frame: 
         return r.discard_frame(frame, Discard::TunnelLoop);
     }
     let len = 8 + DATA_LEN + frame.len();
+    let data = l2tp::data_header(tunnel_id, peer_id);
     let Some(mut frame) = with_room(r, frame, OUTER + DATA_LEN) else { return };
     outer(r, &mut frame, protocol::UDP, (own.address, peer.address));
     let bytes = &mut r.io.slab.bytes_mut(&mut frame)[34..];
@@ -132,10 +141,13 @@ pub(super) fn packet_out(r: &mut Router, now: Moment, session: &Session, frame: 
     bytes[4..6].copy_from_slice(&(len as u16).to_be_bytes());
     // No checksum: what is inside has its own.
     bytes[6..8].fill(0);
-    bytes[8..16].copy_from_slice(&l2tp::data_header(tunnel_id, peer_id));
+    bytes[8..16].copy_from_slice(&data);
     r.link.depth += 1;
     send_outer(r, now, frame, fast);
     r.link.depth -= 1;
+    if !session.encrypted {
+        enclose::learn_l2tp(r, interface, OuterHeader::l2tp((own, peer), data), id);
+    }
 }
 
 /// Sends a control packet of PPP.

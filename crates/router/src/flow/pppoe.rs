@@ -266,7 +266,7 @@ pub(super) fn session_out(
         bytes[2..4].copy_from_slice(&head);
     }
     let (on, id, peer) = match session.carrier {
-        Carrier::L2tp { .. } => return l2tp::packet_out(r, now, session, frame, fast),
+        Carrier::L2tp { .. } => return l2tp::packet_out(r, now, (interface, session), frame, fast),
         Carrier::Pptp { id, .. } => return pptp::packet_out(r, now, id, frame, fast),
         Carrier::Pppoe { on, id, peer } => (on, id, peer),
     };

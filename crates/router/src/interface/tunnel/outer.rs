@@ -1,19 +1,22 @@
-//! The outer header of a tunnel's packets.
+//! The outer header of the packets of a tunnel, or of one of L2TP's sessions.
 //!
 //! ```text
-//! | version, DSCP | length | identification | DF | TTL 64, protocol | checksum | own end | other end | GRE |
-//!     each packet's own: DSCP, length, identification, DF, checksum; GRE's protocol, EoIP's length
+//! | version, DSCP | length | identification | DF | TTL 64, protocol | checksum | own end | other end | GRE, UDP |
+//!     each packet's own: DSCP, length, identification, DF, checksum; GRE's and PPP's protocol, lengths behind
 //! ```
 
 use super::{Carries, Tunnel};
+use crate::ip::datagram::End;
 use wire::ipv6::MTU_MIN;
-use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6};
-use wire::{checksum, gre};
+use wire::l2tp::DATA_LEN;
+use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
+use wire::ppp::protocol::IPV6;
+use wire::pppoe::PPP_IPV4;
+use wire::{FiveTuple, checksum, gre};
 
 /// What is in front of every packet of a tunnel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OuterHeader {
-    carries: Carries,
     len: u8,
     /// DSCP's byte; `None` is the inner packet's.
     tos: Option<u8>,
@@ -21,9 +24,23 @@ pub(crate) struct OuterHeader {
     words: [u32; 3],
     /// Their sum.
     sum: u64,
-    /// Behind it: EoIP's, or how GRE's begins.
-    gre: [u8; 8],
+    behind: Behind,
 }
+
+/// What follows IPv4's header.
+#[derive(Clone, Copy, Debug)]
+enum Behind {
+    /// Of IPIP and 6to4: the packet.
+    Nothing,
+    Gre,
+    /// GRE's, without a length.
+    Eoip([u8; 8]),
+    /// UDP's and L2TP's, without lengths.
+    L2tp([u8; L2TP_LEN - 2]),
+}
+
+/// UDP, L2TP, and PPP's protocol.
+const L2TP_LEN: usize = 8 + DATA_LEN + 2;
 
 impl OuterHeader {
     /// What it begins with.
@@ -32,27 +49,54 @@ impl OuterHeader {
     /// Of packets from `src`, the tunnel's own end.
     pub(crate) fn new(tunnel: &Tunnel, src: u32) -> OuterHeader {
         let Tunnel { carries, remote, dscp, id, .. } = *tunnel;
-        let first = [Self::TTL, carries.protocol(), 0, 0];
-        let words = [u32::from_ne_bytes(first), src.to_be(), remote.to_be()];
-        OuterHeader {
-            carries,
-            len: carries.overhead() as u8,
-            tos: dscp.map(|dscp| dscp << 2),
-            words,
-            sum: words.iter().copied().map(u64::from).sum(),
-            gre: gre::eoip(id, 0),
-        }
+        let behind = match carries {
+            Carries::Ipip | Carries::SixToFour => Behind::Nothing,
+            Carries::Gre => Behind::Gre,
+            Carries::Eoip => Behind::Eoip(gre::eoip(id, 0)),
+        };
+        let len = carries.overhead();
+        OuterHeader::of(dscp, carries.protocol(), (src, remote), (len, behind))
+    }
+
+    /// Of an L2TP session's packets, between these ends, with this header behind UDP's.
+    pub(crate) fn l2tp((own, peer): (End, End), data: [u8; DATA_LEN]) -> OuterHeader {
+        let mut behind = [0; L2TP_LEN - 2];
+        behind[..2].copy_from_slice(&own.port.to_be_bytes());
+        behind[2..4].copy_from_slice(&peer.port.to_be_bytes());
+        behind[8..].copy_from_slice(&data);
+        let (ends, behind) = ((own.address, peer.address), Behind::L2tp(behind));
+        OuterHeader::of(Some(0), protocol::UDP, ends, (20 + L2TP_LEN, behind))
+    }
+
+    fn of(
+        dscp: Option<u8>,
+        protocol: u8,
+        (src, dst): (u32, u32),
+        (len, behind): (usize, Behind),
+    ) -> OuterHeader {
+        let first = [Self::TTL, protocol, 0, 0];
+        let words = [u32::from_ne_bytes(first), src.to_be(), dst.to_be()];
+        let sum = words.iter().copied().map(u64::from).sum();
+        OuterHeader { len: len as u8, tos: dscp.map(|dscp| dscp << 2), words, sum, behind }
+    }
+
+    /// The tuple of the packets.
+    pub(crate) fn tuple(&self) -> FiveTuple {
+        let [_, protocol, ..] = self.words[0].to_ne_bytes();
+        let (src, dst) = (u32::from_be(self.words[1]), u32::from_be(self.words[2]));
+        let (src_port, dst_port) = match self.behind {
+            Behind::L2tp([a, b, c, d, ..]) => {
+                (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+            }
+            _ => (0, 0),
+        };
+        FiveTuple { src, dst, src_port, dst_port, protocol }
     }
 
     /// Its length.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.len.into()
-    }
-
-    /// The own end and the other one.
-    pub(crate) fn ends(&self) -> (u32, u32) {
-        (u32::from_be(self.words[1]), u32::from_be(self.words[2]))
     }
 
     /// What it says of the packet: DSCP, and no ECN.
@@ -88,15 +132,22 @@ impl OuterHeader {
         let ip = [first, second, [ttl, protocol, a, b], src, dst];
         let (head, rest) = out.split_first_chunk_mut::<20>().expect("room for IPv4's header");
         head.copy_from_slice(ip.as_flattened());
-        match self.carries {
-            Carries::Ipip | Carries::SixToFour => {}
-            Carries::Gre => {
+        match self.behind {
+            Behind::Nothing => {}
+            Behind::Gre => {
                 *rest.first_chunk_mut().expect("room for GRE's") = gre::header(inner.ether_type);
             }
-            Carries::Eoip => {
-                let [p, q, r, s, _, _, x, y] = self.gre;
+            Behind::Eoip([p, q, r, s, _, _, x, y]) => {
                 let [v, w] = (carried as u16).to_be_bytes();
                 *rest.first_chunk_mut().expect("room for EoIP's") = [p, q, r, s, v, w, x, y];
+            }
+            Behind::L2tp(all) => {
+                let rest: &mut [u8; L2TP_LEN] = rest.first_chunk_mut().expect("room for L2TP's");
+                let len = (L2TP_LEN + carried) as u16;
+                let ppp = if inner.ether_type == ETHERTYPE_IPV6 { IPV6 } else { PPP_IPV4 };
+                rest[..L2TP_LEN - 2].copy_from_slice(&all);
+                rest[4..6].copy_from_slice(&len.to_be_bytes());
+                rest[L2TP_LEN - 2..].copy_from_slice(&ppp.to_be_bytes());
             }
         }
     }
@@ -108,6 +159,8 @@ pub(crate) struct Inner {
     pub(crate) ether_type: u16,
     dscp: u8,
     pub(crate) df: bool,
+    /// The packet's length; 0 of what is not IP.
+    pub(crate) len: u16,
     /// No sender has to send shorter packets than this.
     pub(crate) least: u16,
 }
@@ -123,7 +176,7 @@ impl Inner {
             let total = usize::from(u16::from_be_bytes([a, b]));
             if (20..=frame.len() - 14).contains(&total) {
                 let (ether_type, dscp, df) = (ETHERTYPE_IPV4, tos >> 2, flags & 0x40 != 0);
-                return Inner { ether_type, dscp, df, least: 0 };
+                return Inner { ether_type, dscp, df, len: total as u16, least: 0 };
             }
         }
         Inner::of_any(frame)
@@ -143,6 +196,6 @@ impl Inner {
             ETHERTYPE_IPV6 => ((first & 0xf) << 2 | second >> 6, true, MTU_MIN),
             _ => return Inner::default(),
         };
-        Inner { ether_type, dscp, df, least }
+        Inner { ether_type, dscp, df, len: layers.l3_end - layers.l3, least }
     }
 }
