@@ -61,13 +61,21 @@ fn said(advertisement: bool, target: Ipv6Addr, mac: MacAddr) -> Neighbour {
 
 /// What a host behind a port answers, if this frame asks for one of them.
 pub(crate) fn reply(net: &Net, port: usize, frame: &[u8]) -> Option<Vec<u8>> {
-    let mac = tester_mac(port);
+    reply_from(tester_mac(port), |address| net.has(port, address), frame)
+}
+
+/// What somebody with this MAC address answers, if this frame asks for an address of his.
+pub(crate) fn reply_from(
+    mac: MacAddr,
+    is_his: impl Fn(IpAddr) -> bool,
+    frame: &[u8],
+) -> Option<Vec<u8>> {
     match frame.get(12..14)?.try_into().map(u16::from_be_bytes) {
         Ok(ETHERTYPE_ARP) => {
             let request = Arp::new(frame.get(14..)?).ok()?.message();
             let is_asked = request.operation == Operation::Request
                 && !request.is_gratuitous()
-                && net.has(port, Ipv4Addr::from(request.target_ip).into());
+                && is_his(Ipv4Addr::from(request.target_ip).into());
             is_asked.then(|| craft::arp(request.reply_from(mac)).build())
         }
         Ok(ETHERTYPE_IPV6) => {
@@ -76,7 +84,7 @@ pub(crate) fn reply(net: &Net, port: usize, frame: &[u8]) -> Option<Vec<u8>> {
             let asked = Neighbour::read(packet.payload()).ok().filter(|_| is_icmp)?;
             // Who only looks whether an address is free has none to be told at.
             let is_asked = !asked.advertisement
-                && net.has(port, asked.target.into())
+                && is_his(asked.target.into())
                 && !packet.src().is_unspecified();
             let to = MacAddr(*frame.get(6..)?.first_chunk()?);
             let said = said(true, asked.target, mac);

@@ -101,6 +101,11 @@ impl FrameSize {
         }
     }
 
+    /// The shortest of them.
+    pub fn shortest(&self) -> FrameLen {
+        self.sequence().iter().copied().min().unwrap_or(FrameLen::MIN)
+    }
+
     /// The longest of them.
     pub fn longest(&self) -> FrameLen {
         self.sequence().iter().copied().max().unwrap_or(FrameLen::MIN)

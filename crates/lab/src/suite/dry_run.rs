@@ -22,9 +22,11 @@ use super::plan::{End, Modifier, Offer, Plan, Procedure, Traffic};
 use super::run::{Device, scaled_for};
 use super::task::Task;
 use super::tester::Tester;
+use crate::introduction::reply_from;
 use crate::jumbo;
-use measure::FrameSize;
+use crate::net::Net;
 use measure::procedure::{Measurer, Stop, TrialInput};
+use measure::{Family, FrameSize};
 use port::record::{Direction, Record};
 use port::simulated::Line;
 use port::{Batch, Pool, Port, PortCounters, Slab};
@@ -32,10 +34,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use std::time::Duration;
-use wire::arp::{ArpMessage, Operation};
-use wire::{BitRate, MacAddr, Moment, PacketRate, craft};
+use wire::icmpv6::Neighbour;
+use wire::{BitRate, MacAddr, Moment, PacketRate};
 
 /// Takes the frames, in the order of their times: the port that sends it, counted from 0, and it.
 pub type Take<'a> = dyn FnMut(usize, &Record<'_>) -> io::Result<()> + 'a;
@@ -321,10 +324,17 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Whether a frame is ARP and nothing behind it: a stream's ends with a trailer.
-fn is_arp(bytes: &[u8]) -> bool {
+/// Whether a frame is ARP or neighbour discovery and nothing behind it: a stream's ends with a trailer.
+fn is_introduction(bytes: &[u8]) -> bool {
     let is_zero = |rest: &[u8]| rest.iter().all(|byte| *byte == 0);
-    bytes.get(12..14) == Some(&[0x08, 0x06]) && bytes.get(14 + 28..).is_some_and(is_zero)
+    match bytes.get(12..14) {
+        Some([0x08, 0x06]) => bytes.get(14 + 28..).is_some_and(is_zero),
+        Some([0x86, 0xdd]) => {
+            let packet = wire::Ipv6::new(&bytes[14..]).ok();
+            packet.is_some_and(|packet| Neighbour::read(packet.payload()).is_ok())
+        }
+        _ => false,
+    }
 }
 
 /// The wire of a port, and who stands for the device at its other end: says which MAC address it has, and
@@ -333,18 +343,17 @@ struct StandIn<'a> {
     port: usize,
     line: Line,
     mac: MacAddr,
-    /// The device's, if the tester says by ARP who is there: behind a bridge nobody does, and what a
+    /// The device's, if the tester says who is there: behind a bridge nobody does, and what a
     /// capture has of it is the capture's.
-    address: Option<u32>,
-    answers: Vec<ArpMessage>,
+    addresses: Vec<IpAddr>,
+    answers: Vec<Vec<u8>>,
     shared: Rc<RefCell<Shared<'a>>>,
 }
 
 impl Port for StandIn<'_> {
     fn receive(&mut self, _: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
         let before = batch.len();
-        for answer in self.answers.drain(..) {
-            let bytes = craft::arp(answer).build();
+        for bytes in self.answers.drain(..) {
             if let Some(mut frame) = pool.alloc(bytes.len()).filter(|_| batch.room() > 0) {
                 pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
                 batch.push(frame);
@@ -358,20 +367,10 @@ impl Port for StandIn<'_> {
             let bytes = pool.slab().bytes(frame);
             let begins = self.line.next_start().max(now);
             self.line.depart(now, bytes.len());
-            let introduces = self.address.is_some() && is_arp(bytes);
+            let introduces = !self.addresses.is_empty() && is_introduction(bytes);
             self.shared.borrow_mut().frame(self.port, begins, bytes, introduces);
-            let arp = bytes.get(14..).filter(|_| bytes[12..14] == [0x08, 0x06]);
-            let Some(Ok(arp)) = arp.map(wire::Arp::new) else { continue };
-            let asked = arp.message();
-            if asked.operation == Operation::Request && Some(asked.target_ip) == self.address {
-                self.answers.push(ArpMessage {
-                    operation: Operation::Reply,
-                    sender_mac: self.mac,
-                    sender_ip: asked.target_ip,
-                    target_mac: asked.sender_mac,
-                    target_ip: asked.sender_ip,
-                });
-            }
+            let is_his = |address| self.addresses.contains(&address);
+            self.answers.extend(reply_from(self.mac, is_his, bytes));
         }
         batch.free_all(pool);
     }
@@ -413,7 +412,14 @@ impl<'a> Quiet<'a> {
             port,
             line,
             mac: device::mac(port),
-            address: ends.get(port).map(|end| end.device),
+            addresses: ends
+                .get(port)
+                .into_iter()
+                .flat_map(|end| {
+                    let device = Ipv4Addr::from(end.device);
+                    [device.into(), Net::of(Family::Ipv6).gateways[port]]
+                })
+                .collect(),
             answers: vec![],
             shared: shared.clone(),
         };

@@ -12,13 +12,16 @@
 use super::plan::{End, Plan, Traffic};
 use super::task::Task;
 use super::tcp::Talk;
+use crate::introduction::{answer, confirmation, question, reply};
+use crate::net::Net;
 use crate::tester::{less_refused, refused};
 use measure::watch::Watch;
 use measure::{
-    Ends, Field, Pick, Sender, Stream, StreamPlan, Template, Trailer, Values, Variation,
+    Ends, Family, Field, Pick, Sender, Stream, StreamPlan, Template, Trailer, Values, Variation,
 };
 use measure::{FramePlan, FrameSize};
 use port::{Batch, Pool, Port, PortCounters, Slab};
+use std::net::IpAddr;
 use std::time::Duration;
 use wire::arp::{ArpMessage, Operation};
 use wire::{Ipv4Prefix, MacAddr, Moment, craft};
@@ -36,10 +39,14 @@ pub struct Tester<P> {
     pool: Pool,
     /// Who is on each port; nobody on bridges.
     ends: Vec<End>,
+    /// The host of IPv6 on each port, the first of these, if some frames are its.
+    six: Option<Net>,
     /// Hosts of captures on each port, in order.
     guests: Vec<Vec<u32>>,
     /// The device's address on each port, as ARP told.
     pub device_macs: Vec<Option<MacAddr>>,
+    /// The same as neighbour discovery told, where frames are IPv6's, too.
+    pub device_macs6: Vec<Option<MacAddr>>,
     announced: Option<Moment>,
     /// Frames of each port that are no test frames (ARP, what a modifier sends beside) and found no room
     /// on the wire.
@@ -63,7 +70,7 @@ enum Turn {
 impl<P: Port> Tester<P> {
     /// A tester on these wires. `ends` are who is on the ports, none on a bridge.
     pub fn new(wires: Vec<P>, slab: &Slab, ends: Vec<End>) -> Tester<P> {
-        let device_macs = wires.iter().map(|_| None).collect();
+        let [device_macs, device_macs6] = [(); 2].map(|()| wires.iter().map(|_| None).collect());
         let (pool, batch, replies) = (slab.pool(), Batch::new(), Batch::new());
         let (guests, announced, behind, waiting) = (vec![], None, false, vec![]);
         let refused_beside = vec![0; wires.len()];
@@ -71,8 +78,10 @@ impl<P: Port> Tester<P> {
             wires,
             pool,
             ends,
+            six: None,
             guests,
             device_macs,
+            device_macs6,
             announced,
             refused_beside,
             batch,
@@ -85,6 +94,11 @@ impl<P: Port> Tester<P> {
     /// Who is on the ports.
     pub(super) fn ends(&self) -> &[End] {
         &self.ends
+    }
+
+    /// There is a host of IPv6 on each port, too.
+    pub fn speak_ipv6(&mut self) {
+        self.six = Some(Net::of(Family::Ipv6));
     }
 
     /// Hosts of captures are on the ports from now on, in order on each.
@@ -266,6 +280,9 @@ impl<P: Port> Tester<P> {
     /// The hosts on a port, by ARP: what the device says of itself, and what it asks.
     #[inline]
     fn answer(&mut self, now: Moment, port: usize) {
+        if self.six.is_some() {
+            self.answer_ipv6(now, port);
+        }
         let slab = self.pool.slab();
         let is_arp = |bytes: &[u8]| bytes.get(12..14) == Some(&[0x08, 0x06]);
         let Some(&end) = self.ends.get(port) else { return };
@@ -299,9 +316,32 @@ impl<P: Port> Tester<P> {
         }
     }
 
+    /// The same by neighbour discovery.
+    fn answer_ipv6(&mut self, now: Moment, port: usize) {
+        let (Some(net), slab) = (self.six, self.pool.slab()) else { return };
+        let is_icmp =
+            |bytes: &[u8]| bytes.get(12..14) == Some(&[0x86, 0xdd]) && bytes.get(20) == Some(&58);
+        let mut replies = vec![];
+        for frame in self.batch.as_slice() {
+            let bytes = slab.bytes(frame);
+            if is_icmp(bytes) {
+                self.device_macs6[port] = answer(&net, port, bytes).or(self.device_macs6[port]);
+                replies.extend(reply(&net, port, bytes));
+            }
+        }
+        replies.iter().for_each(|bytes| self.send_beside(now, port, bytes));
+    }
+
     /// Every host and router asks for the device, which so learns them.
     fn announce(&mut self, now: Moment) {
         self.announced = Some(now);
+        for port in 0..self.six.map_or(0, |_| self.ends.len()) {
+            let Some(net) = self.six else { continue };
+            let device = self.device_macs6[port];
+            let said = device.and_then(|device| confirmation(&net, port, 0, device));
+            self.send_beside(now, port, &question(&net, port, 0));
+            said.iter().for_each(|said| self.send_beside(now, port, said));
+        }
         for port in 0..self.ends.len() {
             let End { host, router, device, .. } = self.ends[port];
             for sender in [host, router] {
@@ -314,6 +354,7 @@ impl<P: Port> Tester<P> {
     pub fn introduce_again(&mut self) {
         self.announced = None;
         self.device_macs.fill(None);
+        self.device_macs6.fill(None);
     }
 
     /// Nobody has answered: the hosts ask again at the next tick.
@@ -322,9 +363,13 @@ impl<P: Port> Tester<P> {
     }
 
     pub(super) fn send_arp(&mut self, now: Moment, port: usize, message: ArpMessage) {
-        let bytes = craft::arp(message).build();
+        self.send_beside(now, port, &craft::arp(message).build());
+    }
+
+    /// Sends what is no test frame.
+    fn send_beside(&mut self, now: Moment, port: usize, bytes: &[u8]) {
         if let Some(mut frame) = self.pool.alloc(bytes.len()) {
-            self.pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
+            self.pool.slab().bytes_mut(&mut frame).copy_from_slice(bytes);
             self.replies.push(frame);
             let wire = &mut self.wires[port];
             let send = |wire: &mut P| wire.send(now, &mut self.pool, &mut self.replies);
@@ -383,6 +428,13 @@ pub fn stream(
         }
     };
     let mut template = template(plan, from, to, device_mac);
+    if let (Family::Ipv6, net) = (plan.traffic.family(turn), Net::of(Family::Ipv6)) {
+        let host = |port| match net.host(port, 0) {
+            IpAddr::V6(host) => u128::from(host),
+            IpAddr::V4(_) => unreachable!("a net of IPv6"),
+        };
+        template.ends = Ends::V6 { src: host(from), dst: host(to) };
+    }
     if plan.traffic.mesh().is_some() {
         template.ends = Ends::V4 { src: on_a_bridge(from), dst: on_a_bridge(to) };
     }

@@ -27,12 +27,13 @@ use super::plan::{End, Modifier, Plan, Traffic};
 use super::task::Task;
 use super::tester::{built, stream, template};
 use crate::jumbo;
+use crate::net::Net;
 use crate::ways::{self, Between, Side, Way};
 use measure::procedure::{Measurer, Stop, TrialInput, TrialOutput};
 use measure::schedule::{Load, Pace, Schedule};
 use measure::trial::{Conditions, Counts, Trial};
 use measure::watch::Watch;
-use measure::{FrameSize, Receiver, Sender, Stream, Template, Variation};
+use measure::{Family, FrameSize, Receiver, Sender, Stream, Template, Variation};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate};
@@ -194,9 +195,16 @@ impl<'a, P: Testbed> Bench<'a, P> {
             self.run_task(Task::new(start, senders).expecting(start, next))?;
             return Ok(());
         }
+        if self.plan.traffic.ipv6() > 0 {
+            self.place.tester().speak_ipv6();
+        }
         for _ in 0..20 {
             self.run_task(Task::new(self.place.now(), vec![]))?;
-            if self.place.tester().device_macs[..2].iter().all(Option::is_some) {
+            let tester = self.place.tester();
+            let knows = |macs: &[Option<MacAddr>]| macs[..2].iter().all(Option::is_some);
+            if knows(&tester.device_macs)
+                && (self.plan.traffic.ipv6() == 0 || knows(&tester.device_macs6))
+            {
                 return Ok(());
             }
             self.place.tester().ask_again();
@@ -208,6 +216,13 @@ impl<'a, P: Testbed> Bench<'a, P> {
             format!("{} on {}", Ipv4Addr::from(end.device), self.place.port_name(port))
         });
         let asked: Vec<String> = asked.collect();
+        if asked.is_empty() {
+            let [a, b] = Net::of(Family::Ipv6).gateways;
+            return Err(Stop::Broken(format!(
+                "nobody answers neighbour discovery for the device's addresses, {a} on port 1 and {b} on \
+                 port 2: a plan with IPv6 needs them (/ipv6 address)"
+            )));
+        }
         Err(Stop::Broken(format!(
             "nobody answers ARP for the device's address, {}",
             asked.join(", nor for ")

@@ -56,6 +56,8 @@ pub(super) use tcp::mss;
 pub use traffic::{Distribution, Mesh, Traffic};
 pub use value::At;
 
+use crate::net::Net;
+use measure::Family;
 use measure::FrameSize;
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -145,6 +147,12 @@ impl Plan {
         for (n, end) in (1..).zip(self.ends) {
             let (address, length) = (Ipv4Addr::from(end.device), end.network.len());
             script += &format!("add address={address}/{length} interface=ether{n}\n");
+        }
+        if self.traffic.ipv6() > 0 {
+            script += "/ipv6 address\n";
+            for (n, gateway) in (1..).zip(Net::of(Family::Ipv6).gateways) {
+                script += &format!("add address={gateway}/64 interface=ether{n} advertise=no\n");
+            }
         }
         if let Traffic::Networks { .. } = self.traffic {
             script += "/ip route\n";

@@ -145,6 +145,19 @@ pub enum Procedure {
 }
 
 impl Procedure {
+    /// Whether a share of its frames can be IPv6's: of all that send the plan's streams alone.
+    pub fn sends_ipv6(&self) -> bool {
+        matches!(
+            self,
+            Procedure::Throughput { .. }
+                | Procedure::Latency(_)
+                | Procedure::DelayVariation(_)
+                | Procedure::FrameLoss(_)
+                | Procedure::BackToBack(_)
+                | Procedure::Recovery(_)
+        )
+    }
+
     /// As it stands in plans and results.
     pub fn name(&self) -> &'static str {
         match self {

@@ -16,6 +16,8 @@ use super::{
     frame_sizes,
 };
 use crate::net::{NOT_FOR_TESTS, contains, is_for_tests};
+use measure::template::shortest;
+use measure::{Family, FrameSize};
 use serde::Deserialize;
 use std::time::Duration;
 use toml::Spanned;
@@ -81,6 +83,7 @@ struct TrafficTable {
     bidirectional: Option<Spanned<bool>>,
     distribution: Option<Spanned<String>>,
     udp_checksum: Option<bool>,
+    ipv6: Option<Spanned<String>>,
     networks: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
@@ -240,6 +243,10 @@ pub fn read_with(
             return Err(source.bad(kind, why));
         }
     }
+    if traffic.ipv6() > 0 {
+        let all = [&sizes, &quick.sizes, &simulated.scaling.sizes].map(Vec::as_slice);
+        suits_ipv6(source, &file, all, &procedures)?;
+    }
     Ok(Plan {
         name: file.name,
         configuration: file.device.configuration,
@@ -294,10 +301,47 @@ fn fits(
 fn traffic(source: Source<'_>, table: &TrafficTable) -> Result<Traffic, BadPlan> {
     let bidirectional = table.bidirectional.as_ref().is_none_or(|both| *both.get_ref());
     match table.flows.get_ref().as_str() {
-        "pair" => Ok(Traffic::Pair { bidirectional }),
+        "pair" => Ok(Traffic::Pair { bidirectional, ipv6: ipv6(source, table)? }),
+        _ if table.ipv6.is_some() => {
+            Err(source.bad(&table.flows, "a share of IPv6 is of flows = \"pair\" alone"))
+        }
         "networks" => Ok(Traffic::Networks { bidirectional }),
         "hosts" => Ok(Traffic::Hosts { distribution: Distribution::NonMeshed { bidirectional } }),
         _ => Err(source.bad(&table.flows, "flows are \"pair\", \"networks\" or \"hosts\"")),
+    }
+}
+
+/// Tenths of the frames that are IPv6's.
+fn ipv6(source: Source<'_>, table: &TrafficTable) -> Result<u8, BadPlan> {
+    let Some(said) = &table.ipv6 else { return Ok(0) };
+    let percent = said.get_ref().strip_suffix('%').and_then(|n| n.trim().parse::<u8>().ok());
+    let tenths = percent.filter(|percent| *percent <= 100 && percent % 10 == 0);
+    let why = "ipv6 is a share of the frames in tens: \"0%\", \"10%\" … \"100%\"";
+    tenths.map(|percent| percent / 10).ok_or_else(|| source.bad(said, why))
+}
+
+/// Whether the sizes have room for IPv6's headers, and the procedures send frames of it.
+fn suits_ipv6(
+    source: Source<'_>,
+    file: &File,
+    sizes: [&[FrameSize]; 3],
+    procedures: &[Procedure],
+) -> Result<(), BadPlan> {
+    let Some(said) = &file.traffic.ipv6 else { return Ok(()) };
+    let least = shortest(Family::Ipv6);
+    let shortest = sizes.into_iter().flatten().map(FrameSize::shortest).min();
+    if let Some(short) = shortest.filter(|short| *short < least) {
+        let (short, least) = (short.l2(), least.l2());
+        let why = format!(
+            "a test frame of IPv6 has {least} bytes at least, not {short}: its headers take 62, the \
+             trailer that tells frames apart the rest (RFC 5180 §5.1 begins at 64)"
+        );
+        return Err(source.bad(said, why));
+    }
+    let sends = |one: &&Procedure| !one.sends_ipv6();
+    match procedures.iter().find(sends) {
+        Some(one) => Err(source.bad(said, format!("{} is not implemented for IPv6", one.name()))),
+        None => Ok(()),
     }
 }
 

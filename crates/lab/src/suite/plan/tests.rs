@@ -105,6 +105,37 @@ fn goals_of_ones_own() {
 }
 
 #[test]
+fn shares_of_ipv6() {
+    let plan = |traffic: &str, kind: &str| {
+        let text = format!(
+            "name = \"x\"\n[device]\n[medium]\nlink = \"1G\"\n[traffic]\n{traffic}\n\
+             [[procedure]]\nkind = \"{kind}\"\n"
+        );
+        read(&text, Allowed::default())
+    };
+    let of = |ipv6: &str| format!("frame-sizes = [84]\nflows = \"pair\"\nipv6 = \"{ipv6}\"");
+    for (ipv6, families) in
+        [("0%", "4"), ("10%", "4444444446"), ("50%", "46"), ("70%", "4664664666"), ("100%", "6")]
+    {
+        let traffic = plan(&of(ipv6), "throughput").unwrap().traffic;
+        let family = |turn| if traffic.family(turn) == Family::Ipv6 { '6' } else { '4' };
+        let by_turns: String = (0..traffic.destinations()).map(family).collect();
+        assert_eq!(by_turns, families, "{ipv6}");
+    }
+    let (hosts, short) = (of("50%").replace("pair", "hosts"), of("50%").replace("84", "64"));
+    for (traffic, kind, expected) in [
+        (of("5%"), "throughput", "8:8: ipv6 is a share of the frames in tens"),
+        (of("110%"), "throughput", "8:8: ipv6 is a share of the frames in tens"),
+        (hosts, "throughput", "7:9: a share of IPv6 is of flows = \"pair\" alone"),
+        (short, "throughput", "8:8: a test frame of IPv6 has 84 bytes at least, not 64"),
+        (of("50%"), "capacity", "8:8: capacity is not implemented for IPv6"),
+    ] {
+        let bad = plan(&traffic, kind).unwrap_err().to_string();
+        assert!(bad.starts_with(expected), "{traffic}: {bad}");
+    }
+}
+
+#[test]
 fn impossible_plans() {
     let here = Allowed::default();
     let outside = Allowed { external: true, any_address: false };

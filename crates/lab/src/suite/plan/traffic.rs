@@ -12,7 +12,11 @@
 //!
 //! Those that send are the first ports, always: the one of many-to-one is the last.
 //!
+//! Routed between one pair of hosts, a share of the frames may be IPv6's (RFC 8219 §5): by turns as well.
+//!
 //! Missing: RFC 2889's **bursts** of more than one frame, **two devices** with a backbone (§5.3).
+
+use measure::Family;
 
 /// Where frames go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub enum Traffic {
     Pair {
         /// Both ways at once, at the same rate each (§14).
         bidirectional: bool,
+        /// Tenths of the frames that are IPv6's (RFC 5180, RFC 8219 §5).
+        ipv6: u8,
     },
     /// Routed, to random networks behind the other port (§12, then).
     Networks {
@@ -122,7 +128,7 @@ impl Mesh {
 impl Traffic {
     /// How many ports send: the first ones.
     pub fn senders(self) -> usize {
-        let (Traffic::Pair { bidirectional }
+        let (Traffic::Pair { bidirectional, .. }
         | Traffic::Networks { bidirectional }
         | Traffic::Hosts { distribution: Distribution::NonMeshed { bidirectional } }) = self
         else {
@@ -141,9 +147,29 @@ impl Traffic {
         }
     }
 
-    /// To how many ports each of those that send does.
+    /// How many streams take turns on each port that sends: one to every port of a mesh; of two families
+    /// as many as their shares take.
     pub fn destinations(self) -> usize {
-        self.mesh().map_or(1, |(mesh, ports)| mesh.destinations(ports))
+        match self {
+            Traffic::Pair { ipv6: 5, .. } => 2,
+            Traffic::Pair { ipv6: 1..=9, .. } => 10,
+            _ => self.mesh().map_or(1, |(mesh, ports)| mesh.destinations(ports)),
+        }
+    }
+
+    /// The family of the stream whose turn it is: the frames of the rarer one lie apart.
+    pub fn family(self, turn: usize) -> Family {
+        let Traffic::Pair { ipv6, .. } = self else { return Family::Ipv4 };
+        let so_far = |turn: usize| turn * usize::from(ipv6) / 10;
+        if so_far(turn + 1) > so_far(turn) { Family::Ipv6 } else { Family::Ipv4 }
+    }
+
+    /// Tenths of the frames that are IPv6's.
+    pub fn ipv6(self) -> u8 {
+        match self {
+            Traffic::Pair { ipv6, .. } => ipv6,
+            _ => 0,
+        }
     }
 
     /// Which share of a wire each port that sends may fill, so that none is to receive more than its own
@@ -204,8 +230,12 @@ impl Traffic {
             return format!("UDP port 7, by MAC address, {ways}");
         }
         let described = match self {
-            Traffic::Pair { bidirectional: true } => "UDP port 7, one pair of addresses, both ways",
-            Traffic::Pair { bidirectional: false } => "UDP port 7, one pair of addresses, one way",
+            Traffic::Pair { bidirectional: true, .. } => {
+                "UDP port 7, one pair of addresses, both ways"
+            }
+            Traffic::Pair { bidirectional: false, .. } => {
+                "UDP port 7, one pair of addresses, one way"
+            }
             Traffic::Networks { bidirectional: true } => {
                 "UDP port 7, random destinations in 190 networks, both ways"
             }
@@ -217,6 +247,10 @@ impl Traffic {
             }
             Traffic::Hosts { .. } => "UDP port 7, by MAC address, one way from port 1 to 2",
         };
-        described.to_string()
+        match self.ipv6() {
+            0 => described.to_string(),
+            10 => format!("{described}, by IPv6"),
+            tenths => format!("{described}, {tenths}0 % of the frames by IPv6"),
+        }
     }
 }
