@@ -1,4 +1,4 @@
-//! Which commit is built, for results and `--version`, if there is a repository.
+//! The commit that is built, for results and `--version`, if there is a repository.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! How inputs are varied without a fuzzer: a few random changes to one of the seeds.
+//! Mutation of inputs without a fuzzer: a few random changes to one of the seeds.
 //!
 //! Blind, unlike libFuzzer: nothing is learnt from coverage. What it finds it finds because the
 //! seeds are good and the targets read their input in small, independent pieces.

@@ -1,4 +1,4 @@
-//! What a crowd of API clients costs forwarding: `cargo bench -p cli --bench clients`.
+//! Cost of a crowd of API clients for forwarding: `cargo bench -p cli --bench clients`.
 //!
 //! ```text
 //! tester ══ ether1 ─ a bridge, live ─ ether2 ══ tester        frames go round and round

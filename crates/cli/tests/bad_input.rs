@@ -1,5 +1,5 @@
-//! What goes wrong in a user's hands: full disks, files that are none, addresses of other people, and
-//! ctrl-C. What was measured is never lost, and every refusal is one line.
+//! Failures in a user's hands: full disks, files that are none, addresses of other people, and ctrl-C. No
+//! measured result is lost, and every refusal is one line.
 
 mod folder;
 #[path = "../../port/tests/left_out/mod.rs"]

@@ -1,5 +1,5 @@
-//! What may happen to `wirespeed router` besides traffic: nobody reads what it says, its interfaces'
-//! queues and MTUs change. It says what happened, the other ports go on, and nothing is lost uncounted.
+//! Faults of `wirespeed router` besides traffic: nobody reads its output, its interfaces' queues and MTUs
+//! change. It says what happened, the other ports go on, and nothing is lost uncounted.
 #![cfg(target_os = "linux")]
 
 // The namespaces, the hosts, the router's process.

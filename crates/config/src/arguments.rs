@@ -1,5 +1,5 @@
-//! What stands behind a command: `name=value`, `!name`, flags and a word without a name, matched
-//! with the menu's table.
+//! Arguments of a command: `name=value`, `!name`, flags and a word without a name, matched with the menu's
+//! table.
 //!
 //! Parameter names may be abbreviated while that is unambiguous. What is not in the table, is
 //! read-only, or is there but not implemented, is refused: nothing is swallowed.

@@ -1,4 +1,4 @@
-//! Which items a condition means: `chain=input !disabled and (comment~"^temp" or packets>5)`.
+//! Conditions that select items: `chain=input !disabled and (comment~"^temp" or packets>5)`.
 //!
 //! ```text
 //! words, ( ) ─► Condition, its values known ─► holds(item), for each item of a page

@@ -1,4 +1,4 @@
-//! What is said when a line is refused: RouterOS's own words, where, and what would have been legal.
+//! Errors of a refused line: RouterOS's own words, the place, and what would have been legal.
 //!
 //! ```text
 //! input does not match any value of protocol        ◄─ text, exactly as RouterOS words it

@@ -1,4 +1,4 @@
-//! Which items a selector (`0,1`, `ether1`, `*2`, `[find …]`) means; what `find` and `get` return.
+//! Selectors of items (`0,1`, `ether1`, `*2`, `[find …]`), and the results of `find` and `get`.
 
 use crate::condition::{Condition, field};
 use crate::error::{WORD, choices, shortened};

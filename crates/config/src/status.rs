@@ -1,5 +1,5 @@
-//! What the running device adds to the configuration: values only it knows, items it made itself,
-//! and rules about items.
+//! Additions of the running device to the configuration: values only it knows, items it made itself, and
+//! rules about items.
 
 use crate::{Item, ItemId, Menu, Tree, Value};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What of a script would work: each command tried on its own, after what was accepted before it.
+//! Survey of a script: each command tried on its own, after what was accepted before it.
 //!
 //! ```text
 //! /ip dhcp-server network              a menu that is not here: what follows is in it all the same

@@ -1,5 +1,5 @@
-//! What the user typed: items and settings, by menu. A passive value; applying it is the router's
-//! business.
+//! Configuration as the user typed it: items and settings, by menu. A passive value; applying it is the
+//! router's business.
 
 use crate::{Menu, Value};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a property can hold, and how it is printed. How it is read stands in `parse.rs`.
+//! Values of properties, and their printed form. `parse.rs` reads them.
 //!
 //! For every type, what is printed is read as the same value again.
 //!

@@ -1,4 +1,5 @@
-//! What of another box's configuration would work here: command by command, and in total.
+//! Report of an import: how much of another box's configuration would work here, command by command and in
+//! total.
 //!
 //! ```text
 //! FILE.rsc ─► text ─► a device with the ports it names ─► config::survey ─► Surveyed

@@ -1,5 +1,5 @@
-//! How long a session waits to get in between two breaths of a node, and how little the node's
-//! breaths are held up by one that comes and goes all the time.
+//! Waiting time of a session between two breaths of a node, and delay of the node's breaths by one that comes
+//! and goes all the time.
 //!
 //! ```text
 //! enter/idle      the node sleeps          enter/busy      it breathes without a pause

@@ -1,5 +1,5 @@
-//! How evenly a paced sender sends, by the clock, as the tester's thread has it: sending and receiving
-//! by turns, a memory wire between. And how fine that clock is.
+//! Evenness of a paced sender, by the clock of the tester's thread: sending and receiving by turns, a memory
+//! wire between; and the clock's resolution.
 //!
 //! ```text
 //! due:   0     1000    2000    3000 ns …       gap off by: |left[i] − left[i − 1] − 1000|

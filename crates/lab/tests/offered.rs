@@ -1,5 +1,5 @@
-//! What Tab offers for the properties of a node is what the node takes: nothing that is refused as
-//! not implemented then.
+//! Offers of Tab for the properties of a node: a node takes each of them, and refuses none as not
+//! implemented.
 
 use config::{Access, AnyName, MenuKind, Session};
 use lab::live::Interrupt;

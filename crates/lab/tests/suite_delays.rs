@@ -1,5 +1,5 @@
-//! How late frames are, and how much that varies, where both are known: in virtual time a router takes
-//! as long for every frame, and wires as long as they are.
+//! Latency and delay variation where both are known: in virtual time a router takes as long for every frame,
+//! and wires as long as they are.
 
 use lab::suite::plan::{self, Allowed, Plan};
 use lab::suite::{Device, Options, run, scaled};

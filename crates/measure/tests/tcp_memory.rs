@@ -1,4 +1,4 @@
-//! What concurrent connections cost: 50,000 of them, at both ends, in well under 500 MB.
+//! Memory of concurrent connections: 50,000 of them, at both ends, in well under 500 MB.
 
 use measure::tcp::{Endpoint, NextHop, Plan, Role, Transactions};
 use port::{Slab, memory};

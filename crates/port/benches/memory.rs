@@ -1,4 +1,4 @@
-//! What moving a frame's handle costs: `move/64` is one batch sent and received on one core.
+//! Cost of moving a frame's handle: `move/64` is one batch sent and received on one core.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use port::{Batch, Port, Slab, memory};

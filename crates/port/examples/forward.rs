@@ -1,4 +1,4 @@
-//! How fast frames go between two AF_XDP ports, beside DPDK's testpmd on the same interfaces.
+//! Speed of frames between two AF_XDP ports, beside DPDK's testpmd on the same interfaces.
 //!
 //! ```text
 //!  namespace a          namespace b                    namespace c

@@ -1,4 +1,4 @@
-//! Which processor a thread runs on, and whether it was left there: for those who measure time.
+//! Processor affinity of a thread, and whether it was left there: for those who measure time.
 //!
 //! ```text
 //! allowed() ─► [0, 1, …] ─► pin(1): this thread stays on processor 1

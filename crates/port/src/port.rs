@@ -1,4 +1,4 @@
-//! What every port can do, and what it counts.
+//! Operations of every port, and its counters.
 
 use crate::{Batch, Pool};
 use std::iter::Sum;

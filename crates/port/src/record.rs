@@ -1,4 +1,4 @@
-//! What capture files hold: records, and how reading them can fail.
+//! Records of capture files, and the errors of reading them.
 //!
 //! ```text
 //!  impl Read ─► Reader ─┬─ pcap::Reader ───┬─► Record { timestamp_ns, original_len, bytes }

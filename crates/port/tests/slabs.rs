@@ -1,4 +1,4 @@
-//! How many slabs there can be. A program of its own: while this runs, nobody else can have one.
+//! Limit on the number of slabs. A program of its own: while this runs, nobody else can have one.
 
 use port::{Slab, slab::SlabError};
 

@@ -1,5 +1,5 @@
-//! What is lost while a port's own interface, or the other end of its wire, is switched off and on under
-//! load is counted.
+//! Counted losses while a port's own interface, or the other end of its wire, is switched off and on under
+//! load.
 
 #[path = "cable/mod.rs"]
 mod cable;

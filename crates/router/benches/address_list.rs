@@ -1,4 +1,4 @@
-//! What asking an address list costs, by its size: metric ns × a look-up × an address in it or not.
+//! Cost of a look-up in an address list, by its size: metric ns × a look-up × an address in it or not.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use router::firewall::address_list::AddressSet;

@@ -1,5 +1,5 @@
-//! What it costs to find a packet's flow: `flow table × hit, miss, insert × flows`, a batch of 64
-//! at a time with the three prefetch stages of the fast path, flows in random order.
+//! Cost of finding a packet's flow: `flow table × hit, miss, insert × flows`, a batch of 64 at a time with
+//! the three prefetch stages of the fast path, flows in random order.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use router::firewall::connection::{ConnectionId, Connections, Direction, Flow, FlowId, FlowTable};

@@ -1,4 +1,4 @@
-//! What the bridge's host table costs: `look-up and learn` is what every forwarded frame pays.
+//! Cost of the bridge's host table: `look-up and learn` is what every forwarded frame pays.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use router::interface::InterfaceId;

@@ -1,4 +1,4 @@
-//! What a running `/tool profile` costs: the same traffic with it and without, in turns of one run.
+//! Cost of a running `/tool profile`: the same traffic with it and without, in turns of one run.
 //!
 //! ```text
 //! off ─ on ─ off ─ on …   ns/packet of each, the median of many turns

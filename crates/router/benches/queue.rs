@@ -1,5 +1,5 @@
-//! What simple queues cost. `offer` is what a packet pays whose recipe names its leaf; `classify`
-//! what a flow pays once; `release` what a packet pays that had to wait.
+//! Cost of simple queues: `offer` is what a packet pays whose recipe names its leaf; `classify` what a flow
+//! pays once; `release` what a packet pays that had to wait.
 
 use config::{Tree, Value};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -1,4 +1,4 @@
-//! What tests and status pages read of a router: where its frames are, and what its tables hold.
+//! Account of a router for tests and status pages: the places of its frames, and the contents of its tables.
 //!
 //! ```text
 //! received + made = sent + discarded + consumed + held

@@ -1,4 +1,4 @@
-//! Which item of the configuration has which number: its counter, its memory, its queue.
+//! Numbers of the configuration's items: an item's counter, its memory, its queue.
 //!
 //! ```text
 //! control side   Book: item ──► number           (a new item: a fresh number)

@@ -1,4 +1,4 @@
-//! Who counts what: packet and byte counters by number, so that a recipe can list them.
+//! Packet and byte counters by number, so that a recipe can list them.
 //!
 //! A counter belongs to what the user sees (a rule, a queue), not to the compiled program:
 //! editing the configuration never resets one.

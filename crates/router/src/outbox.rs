@@ -1,4 +1,4 @@
-//! What is on its way out of each port during one breath: frames are gathered and sent in batches.
+//! Outbox of each port during one breath: frames are gathered and sent in batches.
 
 use crate::counter::Count;
 use crate::queue::QueueLeafId;

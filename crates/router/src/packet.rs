@@ -1,4 +1,4 @@
-//! What matchers see of a packet on the slow path.
+//! Packets on the slow path, as matchers see them.
 
 use crate::firewall::connection::{FlowId, New};
 use crate::firewall::mark::{Mark, Marks};

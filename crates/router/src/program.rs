@@ -1,4 +1,4 @@
-//! What the configuration means: compiled, immutable, swapped whole between two batches.
+//! Program: the configuration compiled, immutable, swapped whole between two batches.
 //!
 //! ```text
 //! config::Tree (said) ──► Program (meant) ──► State (happening: connections, neighbours, counters)

@@ -1,4 +1,4 @@
-//! What happens to a packet, told while somebody listens: the boxes it enters, and what they find.
+//! Story of a packet, told while somebody listens: the boxes it enters, and what they find.
 //!
 //! ```text
 //! flow.rs:  at(Step) ─── tell(Tracked) ─── tell(Rules) ─── tell(Routed) ─── tell(Sent) …

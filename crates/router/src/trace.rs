@@ -1,4 +1,4 @@
-//! What a packet's way depended on, and what it counted: the makings of a recipe.
+//! Trace of a packet: what its way depended on, and what it counted. The makings of a recipe.
 //!
 //! ```text
 //! slow path: box ─ rule ─ rule ─ … ─ out        the packet goes, the trace stays

@@ -1,4 +1,4 @@
-//! What is served.
+//! Device that is served.
 
 use config::{Host, Language};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How people and programs talk to a device: RouterOS's API, both ends of it, and the console.
+//! Servers of a device for people and programs: RouterOS's API, both ends of it, and the console.
 //!
 //! ```text
 //! librouteros, Ansible … ─┐                        ┌─► Session (config) ─► Host ─► a device

@@ -1,4 +1,4 @@
-//! What the console says to a device: `/console/run`.
+//! Console over the API: `/console/run`.
 
 mod device;
 

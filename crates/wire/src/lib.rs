@@ -1,4 +1,4 @@
-//! What bytes mean: formats, addresses, checksums and units of the wire.
+//! Wire formats: addresses, checksums and units of the wire.
 //!
 //! Views accept any bytes and never panic; values hold only legal ones. Nothing here does
 //! I/O, reads a clock, or knows that a router exists.

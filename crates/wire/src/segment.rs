@@ -1,4 +1,4 @@
-//! What a sender may leave to whoever puts a packet on the wire: the checksum, and the cutting.
+//! Checksum and segmentation offload: what a sender leaves to whoever puts a packet on the wire.
 //!
 //! ```text
 //! super-frame  | Ethernet … | IP | TCP | payload, up to 64 KiB                    |  + Offload

@@ -1,4 +1,4 @@
-//! What of a TLS handshake is in the clear: the server's name (RFC 8446 §4.1.2, RFC 6066 §3).
+//! TLS handshake in the clear: the server's name (RFC 8446 §4.1.2, RFC 6066 §3).
 //!
 //! ```text
 //! record 22 │ version │ length ┬ handshake 1 │ length │ version │ random │ session │ suites │ …

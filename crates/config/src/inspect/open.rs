@@ -1,4 +1,4 @@
-//! Which brackets and quotes are still open: whether a line is to be continued on the next.
+//! Open brackets and quotes of a line, by which it is continued on the next.
 
 /// What is still open at the end of `text`: `{`, `[`, `(`, `"`, or `\` for a line that is joined
 /// with the next; the innermost. `None` if it can be run. Closing brackets that fit none are left

@@ -1,4 +1,4 @@
-//! What a command takes: built-in verbs, the device's commands, global ones.
+//! Shapes of commands: built-in verbs, the device's commands, global ones.
 //!
 //! The parser reads the same tables while it runs a command (`arguments.rs`, `edit.rs`, `find.rs`,
 //! `print.rs`, `export.rs`); here they are put side by side for whoever asks beforehand.

@@ -1,4 +1,4 @@
-//! What a script is made of: statements of words, words of parts, each with its place.
+//! Syntax tree of a script: statements of words, words of parts, each with its place.
 //!
 //! ```text
 //! Statement   set [find name=a] comment=("x" . $y)

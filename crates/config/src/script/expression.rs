@@ -1,4 +1,4 @@
-//! What stands in ( ), read.
+//! Parser of the expressions in ( ).
 //!
 //! ```text
 //! loosest   or ||   and &&   in   = != < > <= >= ~   ,   .   |   ^   &   << >>   + -   * / %

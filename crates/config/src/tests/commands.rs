@@ -1,4 +1,4 @@
-//! What commands do.
+//! Tests of commands.
 
 use super::*;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is refused, in RouterOS's words, and where.
+//! Tests of refusals: RouterOS's words, and the place.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a new device has, and files that are not plain UTF-8.
+//! Tests of a new device's configuration, and of files that are not plain UTF-8.
 
 use super::*;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What says what is so already is taken, and what is not built is refused with the reason.
+//! Tests of values that state the present behaviour, and of refusals that give the reason.
 
 use super::*;
 use std::sync::Arc;

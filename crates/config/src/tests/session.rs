@@ -1,4 +1,4 @@
-//! When what is typed, imported or sent takes effect.
+//! Tests of the moment at which what is typed, imported or sent takes effect.
 
 use super::bench::Bench;
 use super::*;

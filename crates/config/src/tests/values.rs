@@ -1,4 +1,4 @@
-//! What is typed and what is printed for it, type by type; and reading it back by getters.
+//! Tests of values, type by type: as typed, as printed, and read back by getters.
 
 use super::*;
 use std::time::Duration;

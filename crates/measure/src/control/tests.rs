@@ -1,4 +1,4 @@
-//! When control frames are sent, and what is made of what comes back.
+//! Tests of control frames: when they are sent, and what is made of what comes back.
 
 use super::*;
 use port::{Slab, memory};

@@ -1,4 +1,4 @@
-//! What others say: foreign senders whose frames we count, and foreign readers of the frames we make.
+//! Foreign witnesses: senders whose frames we count, and readers of the frames we make.
 //!
 //! ```text
 //!  our frames ─► file ─┬─► tcpreplay ─► va ════ vb ─► our receiver: as many as it says it sent

@@ -1,4 +1,4 @@
-//! What an interface lost ahead of a port's sockets, which know nothing of it.
+//! Losses of an interface ahead of a port's sockets, which know nothing of them.
 //!
 //! ```text
 //!  wire ─► interface ─┬─────────────────────► socket ─┬─► received

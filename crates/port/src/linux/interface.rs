@@ -1,4 +1,4 @@
-//! What an interface is: its driver, queues, link, and the offloads that fake frames.
+//! Facts of an interface: its driver, queues, link, and the offloads that fake frames.
 //!
 //! ```text
 //!  Interface::of("eth1") ─► index, MAC, MTU, up, carrier, driver, queues, rings, speed, offloads

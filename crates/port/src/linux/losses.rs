@@ -1,4 +1,4 @@
-//! What the kernel says it lost on an interface, since we began to look.
+//! Losses of an interface since we began to look, by the kernel.
 //!
 //! Read from `/proc/net/dev`, whose file stays that of the namespace it was opened in, whatever
 //! thread reads it, and which takes none of the locks under which interfaces are changed.

@@ -1,4 +1,4 @@
-//! What a netlink socket needs that no safe crate offers: reasons and filters.
+//! Netlink socket options that no safe crate offers: reasons and filters.
 //!
 //! ```text
 //!  EINVAL  ─ NETLINK_EXT_ACK ─►       EINVAL, "Device does not allow enslaving to a bridge"

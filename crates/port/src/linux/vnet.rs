@@ -1,4 +1,4 @@
-//! What the kernel says in front of a frame about what is left to do to it: virtio's header
+//! Virtio's header, by which the kernel says in front of a frame what is left to do to it
 //! (`linux/virtio_net.h`, VIRTIO 1.2 §5.1.6), as TAP and AF_PACKET use it.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! What passes an interface, and sending out of it, by a packet socket.
+//! Capture of an interface's frames, and sending out of it, by a packet socket.
 
 use port::linux::bpf::clock_ns;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

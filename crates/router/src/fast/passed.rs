@@ -1,4 +1,4 @@
-//! What frames of a batch have counted on the interfaces above their ports.
+//! Counts of a batch on the interfaces above its port.
 //!
 //! ```text
 //! frame ─► add ─┬─ the same way as the last one: two additions

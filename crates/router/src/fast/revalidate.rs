@@ -1,4 +1,4 @@
-//! Whether a flow's recipe outlives a change of the program.
+//! Validity of a flow's recipe after a change of the program.
 //!
 //! ```text
 //! 10,000 rules, one of them changed

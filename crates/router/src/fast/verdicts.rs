@@ -1,4 +1,4 @@
-//! What the bridge filter said of frames like this one.
+//! Verdicts of the bridge filter, kept for the next frame that it cannot tell from this one.
 //!
 //! ```text
 //! what the rules look at of the frame ─► 32-byte key ─► one line ─┬─► same: count its recipe, done

@@ -1,4 +1,4 @@
-//! What rules do to all packets at once: which are never asked, and what a change of them changes.
+//! Analysis of rules for all packets at once: which are never asked, and what a change of them changes.
 //!
 //! ```text
 //! a rule's packets ─► walk with it    ─┬─ it has none: shadowed, unreachable

@@ -1,5 +1,4 @@
-//! What a rule does to a packet or its connection, without deciding its fate: marks, edits of the
-//! header, FastTrack, no tracking.
+//! Effects of a rule that do not decide a packet's fate: marks, edits of the header, FastTrack, no tracking.
 //!
 //! ```text
 //! mangle, raw, filter: walk ─► Do(Effect) ─► the flow does it ─► the next rule sees it done

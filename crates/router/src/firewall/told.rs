@@ -1,5 +1,5 @@
-//! Why rules did not match, for somebody who asks: each rule a packet met, and the first condition,
-//! in the documented order, that did not hold.
+//! Reasons of rules that did not match, for somebody who asks: each rule a packet met, and the first
+//! condition, in the documented order, that did not hold.
 //!
 //! ```text
 //! walk ─► gate of rules 0–6 shut, of rule 7 open ─► matchers of 7 ─► …

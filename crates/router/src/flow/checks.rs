@@ -1,4 +1,4 @@
-//! What boxes ask of a packet again and again, and count of it.
+//! Checks of a packet that several boxes make, and its counts.
 
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;

@@ -1,4 +1,4 @@
-//! What lies between the boxes that both families' packets pass: the flow is written once, over these.
+//! Address family of the flow: the steps that differ between IPv4 and IPv6, so that the flow is written once.
 //!
 //! ```text
 //! flow.rs:  come ─► raw, tracking, mangle, dst-nat ─► beside_tables, whither ─► next_hop ─► stops ─► … ─► keep

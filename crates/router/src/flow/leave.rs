@@ -1,5 +1,4 @@
-//! What is left when all boxes of IP are passed: recording the recipe, waiting in a queue, finding
-//! the neighbour.
+//! Last steps behind all boxes of IP: recording the recipe, waiting in a queue, finding the neighbour.
 
 use super::timers::nobody_there;
 use super::wait::Cost;

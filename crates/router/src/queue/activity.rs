@@ -1,5 +1,5 @@
-//! What is known of leaves that have something to do, beside their counters: who waits, what was dropped,
-//! how fast they are.
+//! Activity of queues that have something to do, beside their counters: who waits, what was dropped, how fast
+//! they are.
 //!
 //! ```text
 //! idle ─► a packet: active ─► … ─► no packet for a second, nobody waits, nothing was dropped ─► idle

@@ -1,4 +1,4 @@
-//! What of the queues a change of the configuration makes new, removes, or limits otherwise.
+//! Change of the queues by a new configuration: those that are new, gone, or limited otherwise.
 //!
 //! ```text
 //! old items ─┐                       ┌ fresh     leaves begin at zero

@@ -1,4 +1,4 @@
-//! What the agent knows: SNMPv2-MIB's system, IF-MIB, of IP-MIB addresses, how many routes there are, and
+//! MIBs of the SNMP agent: SNMPv2-MIB's system, IF-MIB, of IP-MIB addresses, how many routes there are, and
 //! MikroTik's tables of queues.
 //!
 //! ```text

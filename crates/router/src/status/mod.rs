@@ -1,5 +1,5 @@
-//! What the console shows of the running router, beside what was typed: counters, flags, why a
-//! rule is invalid, and the items the router made itself.
+//! Status of the running router, shown beside what was typed: counters, flags, why a rule is invalid, and the
+//! items the router made itself.
 //!
 //! ```text
 //! print, find, get ─► config::Interpreter ─► RouterStatus ─► the menu's Facility ─► Router, as it is now

@@ -1,4 +1,4 @@
-//! What a tool sees of a frame on the wire, and which frames it wants to see.
+//! Sight of a tool: what it sees of a frame on the wire, and which frames it wants to see.
 //!
 //! ```text
 //! frame ─► Sight: MACs, EtherType, VLAN, addresses, protocol, ports ─► Filter ─► torch, sniffer

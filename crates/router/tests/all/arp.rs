@@ -1,4 +1,4 @@
-//! What interfaces do with ARP: who is answered for, who is learnt, and who is asked.
+//! ARP modes of interfaces: who is answered for, who is learnt, and who is asked.
 
 use crate::rig::{Rig, mac, own_mac};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a DHCP client takes and says beside its address: routes, a script, the router's name.
+//! DHCP clients beside their address: routes, a script, the router's name.
 
 use crate::dhcp::{Pair, SERVER};
 

@@ -1,5 +1,5 @@
-//! What configurations in the field say: what is so already is taken, and what is not built is
-//! refused with the reason, never as if it were mistyped.
+//! Configurations in the field: what states the present behaviour is taken, and what is not built is refused
+//! with the reason, never as if it were mistyped.
 
 use crate::rig::{Rig, mac, own_mac};
 use config::{AnyName, Type};

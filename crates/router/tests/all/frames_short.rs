@@ -1,5 +1,5 @@
-//! What waits leaves enough frames to receive into: queues and neighbours that could hold them all
-//! keep nothing more when a quarter of them is left, and it is counted.
+//! Shortage of frames: queues and neighbours that could hold them all keep nothing more when a quarter of
+//! them is left, and it is counted.
 
 use crate::rig::{Rig, mac, own_mac};
 use router::discard::Discard;

@@ -1,4 +1,4 @@
-//! What the `router` fuzz target found: each case shrunk to what it takes, and described.
+//! Crashers of the `router` fuzz target: each case shrunk to what it takes, and described.
 
 use crate::rig::{Rig, mac, own_mac};
 use router::counter::Count;

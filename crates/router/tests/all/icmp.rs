@@ -1,4 +1,4 @@
-//! What the router says about packets it does not forward (RFC 792, RFC 1812 §4.3), and how often.
+//! ICMP errors about packets that the router does not forward (RFC 792, RFC 1812 §4.3), and their rate.
 
 use crate::rig::{Rig, mac, own_mac};
 use router::discard::Discard;

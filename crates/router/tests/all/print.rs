@@ -1,4 +1,4 @@
-//! What the console shows of a running router, to the letter.
+//! Output of `print` for a running router, to the letter.
 
 use crate::rig::{Rig, mac, own_mac};
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! What RFC 8504 (IPv6 node requirements) demands of a router, section by section, with the RFC that it
-//! cites: the frames that come, and what becomes of the last of them. What a router says by itself
-//! (RFC 4861 §6.2, RFC 4862 §5.4, RFC 3810) stands in [`ipv6_nd`](crate::ipv6_nd).
+//! Demands of RFC 8504 (IPv6 node requirements) on a router, section by section, with the RFC that it cites:
+//! the frames that come, and what becomes of the last of them. What a router says by itself (RFC 4861 §6.2,
+//! RFC 4862 §5.4, RFC 3810) stands in [`ipv6_nd`](crate::ipv6_nd).
 
 use crate::ipv6::{Sent, advertisement, discards, ip6, ping, rig, says, solicitation, to};
 use crate::rig::mac;

@@ -1,4 +1,4 @@
-//! What the random test has found, each shrunk and named.
+//! Regressions: what the random test has found, each shrunk and named.
 
 use crate::configuration::Configuration;
 use crate::traffic::{Answer, Packet};

@@ -1,4 +1,4 @@
-//! What explaining says comes true: random configurations and frames, each explained and then sent.
+//! Truth of `/tool explain`: random configurations and frames, each explained and then sent.
 //!
 //! ```text
 //! frame ─┬─► explain ─► frames that would leave, discards, who would carry it ─┐ equal

@@ -1,4 +1,4 @@
-//! What was counted and kept, beside what the model says.
+//! Checks of a replay: counters and tables beside what the model says.
 
 use crate::model::{Fate, State, Step, TTL_EXCEEDED};
 use crate::replay::{Mode, Replay, WAN, time_exceeded};

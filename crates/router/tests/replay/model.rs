@@ -1,4 +1,4 @@
-//! What a router has to make of the capture, worked out from tshark's fields alone.
+//! Model of a router over the capture, worked out from tshark's fields alone.
 //!
 //! ```text
 //!  Row ─► whole datagram? ─► connection? ─► TTL ─► may it pass? ─► Step

@@ -1,4 +1,4 @@
-//! What the prompt says: who, where, and what is still open; and sentences that fit the terminal.
+//! Prompt of the console: who, where, and what is still open; and sentences that fit the terminal.
 
 use super::colour::Colours;
 

@@ -1,4 +1,4 @@
-//! What a command prints, on a terminal: long texts a page at a time, monitors in one place.
+//! Screen of the console: long texts a page at a time, monitors in one place.
 //!
 //! ```text
 //! Text  ─► lines ─► a page is full? ─► -- [Q quit|D dump|down]      (prints only)

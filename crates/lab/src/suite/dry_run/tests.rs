@@ -1,5 +1,5 @@
-//! What is written is what is sent: compared with the frames that go to the built-in router over wires of
-//! the plan's rate, in virtual time and by the clock.
+//! Comparison of the written frames with those sent to the built-in router over wires of the plan's rate, in
+//! virtual time and by the clock.
 
 use super::*;
 use crate::clock::Clock;

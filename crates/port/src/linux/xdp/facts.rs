@@ -1,4 +1,4 @@
-//! What is asked of an AF_XDP port, what it became, and what it lost.
+//! Options of an AF_XDP port, its state, and its losses.
 
 use crate::linux::bpf::Mode;
 use std::fmt;

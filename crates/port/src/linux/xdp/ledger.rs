@@ -1,4 +1,4 @@
-//! Which of a slab's slots one queue has lent to the kernel.
+//! Ledger of the slab's slots that one queue has lent to the kernel.
 //!
 //! ```text
 //!  lend(slot, parts) ─► address for a ring      … kernel …      returned(address) ─► slot, when

@@ -1,4 +1,4 @@
-//! Whether an interface's wire carries, asked from any thread.
+//! Carrier of an interface's wire, asked from any thread.
 //!
 //! ```text
 //!  opened in the interface's namespace ─► a socket that stays there ─► its flags, now

@@ -1,4 +1,4 @@
-//! What is found is compared with all packets of a small world, one by one, through the walk that carries
+//! Comparison of the analysis with all packets of a small world, one by one, through the walk that carries
 //! packets.
 
 use crate::firewall::analyze::cube::{

@@ -1,5 +1,5 @@
-//! What FTP's control connection says of data connections (RFC 959, RFC 2428), and the sequence numbers
-//! of a TCP stream whose text is rewritten on its way.
+//! FTP's helper: data connections that a control connection announces (RFC 959, RFC 2428), and the sequence
+//! numbers of a TCP stream whose text is rewritten on its way.
 //!
 //! ```text
 //! client  PORT 10,0,1,1,156,64         EPRT |1|10.0.1.1|40000|       the client waits there

@@ -1,4 +1,4 @@
-//! What IRC says of direct connections between clients: DCC.
+//! IRC's helper: direct connections between clients, DCC.
 //!
 //! ```text
 //! PRIVMSG friend :␁DCC SEND file 167772417 5000 1234␁      the speaker waits at 10.0.1.1:5000

@@ -1,4 +1,4 @@
-//! What PPTP's control connection says of calls (RFC 2637 §2).
+//! PPTP's helper: calls that a control connection announces (RFC 2637 §2).
 //!
 //! ```text
 //! client (PNS)  Outgoing-Call-Request  call ID c ─────────────► server (PAC)

@@ -1,4 +1,4 @@
-//! What rules ask of a connection: how many bytes, which one it is, whether it still counts.
+//! Facts of a connection that rules ask for: bytes, its number, whether it still counts.
 
 use super::flow::{Direction, FlowId};
 use super::tcp::TcpState;

@@ -1,4 +1,4 @@
-//! What SIP says of addresses (RFC 3261), and SDP of where voice is waited for (RFC 4566, RFC 3264).
+//! SIP's helper: addresses in SIP (RFC 3261), and in SDP where voice is waited for (RFC 4566, RFC 3264).
 //!
 //! ```text
 //! INVITE sip:bob@192.0.2.9 SIP/2.0           Via, From, To, Contact, routes, the request's own line:

@@ -1,4 +1,4 @@
-//! Which translation the rules of `/ip firewall nat` choose.
+//! Tests of the translation that the rules of `/ip firewall nat` choose.
 
 use super::*;
 use wire::Ipv4Prefix;

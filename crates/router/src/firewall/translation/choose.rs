@@ -1,4 +1,4 @@
-//! Which new 5-tuple a connection gets.
+//! Choice of a connection's new 5-tuple.
 //!
 //! ```text
 //!  source:       address by hash of the old one ─► its port, if free ─► another of its kind

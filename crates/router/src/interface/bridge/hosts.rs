@@ -1,4 +1,4 @@
-//! Which host is behind which port: a bridge's table of MAC addresses.
+//! Host table of a bridge: the port behind which each MAC address is.
 //!
 //! ```text
 //!  bucket = one cache line, four places, no pointers

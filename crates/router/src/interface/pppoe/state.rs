@@ -1,4 +1,4 @@
-//! How clients of PPPoE find their servers, and what servers know of hosts that look for one: nothing.
+//! State of PPPoE discovery: how clients find their servers. Servers keep none for hosts that look for one.
 //!
 //! ```text
 //! Dial (a client)   Idle ─► Asking: PADI ─► Requesting: PADR ─► Calling ─► over: Idle

@@ -1,4 +1,4 @@
-//! Whether a tunnel is up: its keepalives, by RouterOS's rules.
+//! Liveness of a tunnel: its keepalives, by RouterOS's rules.
 //!
 //! ```text
 //!        route to the other end            retries intervals without a sign of life

@@ -1,4 +1,4 @@
-//! What name servers have said: whole responses by their questions, until they may not be believed.
+//! Cache of DNS responses: whole ones by their questions, until they may not be believed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is done with the menus of `/ip dns`.
+//! Facilities behind the menus of `/ip dns`.
 
 use super::cache::{Kept, kind_name};
 use super::menu;

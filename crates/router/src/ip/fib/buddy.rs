@@ -1,4 +1,4 @@
-//! Which parts of a growing array are free: a buddy allocator that works on numbers alone.
+//! Buddy allocator for the parts of a growing array; it works on numbers alone.
 //!
 //! It owns no memory; the trie and the route store each keep an array beside one of these and
 //! put their blocks where it says. Any length can be asked for: the smallest power of two that

@@ -1,4 +1,4 @@
-//! What neighbours of IPv6 say of themselves, and what is believed of it (RFC 4861 §7.2).
+//! Neighbour discovery messages of others, and what is believed of them (RFC 4861 §7.2).
 //!
 //! ```text
 //!  solicitation, router solicitation ──► new or another address: stale

@@ -1,4 +1,4 @@
-//! What is done with the menus of DHCPv6: checked, compiled, shown, and the clients' commands.
+//! Facilities behind the menus of DHCPv6: checked, compiled, shown, and the clients' commands.
 
 use super::client::{self, Lease};
 use super::duid;

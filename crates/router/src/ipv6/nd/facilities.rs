@@ -1,4 +1,4 @@
-//! What is done with the menus of router advertisements: checked, compiled, shown.
+//! Facilities behind the menus of router advertisements: checked, compiled, shown.
 
 use super::menu::{self, DEFAULT, ND, PREFIX, PROXY};
 use super::settings::Settings;

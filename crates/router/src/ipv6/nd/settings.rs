@@ -1,4 +1,4 @@
-//! What the menus mean: of each link what the router says and hears there.
+//! Settings of neighbour discovery: of each link what the router says and hears there.
 
 use super::menu::{DEFAULT, ND, PREFIX, PROXY, bounds};
 use crate::interface::InterfaceId;

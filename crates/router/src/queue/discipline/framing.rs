@@ -1,5 +1,5 @@
-//! What a packet costs on the line behind, whose framing differs from Ethernet's: `cake-overhead`,
-//! `cake-mpu`, `cake-atm`, and the schemes that name them together, as tc-cake(8) has them.
+//! Framing of the line behind, by which a packet's cost differs from Ethernet's: `cake-overhead`, `cake-mpu`,
+//! `cake-atm`, and the schemes that name them together, as tc-cake(8) has them.
 //!
 //! ```text
 //! IP length ─► + overhead ─► at least mpu ─► atm: whole cells, 53 bytes for 48

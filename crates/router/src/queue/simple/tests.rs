@@ -1,4 +1,4 @@
-//! Which queue a packet belongs to: tables, and a walk of the list as the oracle.
+//! Tests of a packet's simple queue: tables, and a walk of the list as the oracle.
 
 use super::*;
 use crate::firewall::mark::MarkBook;

@@ -1,5 +1,4 @@
-//! How the next packets of a flow travel, tried out: a conversation on the trial router, by the
-//! code that real packets take.
+//! Trial of a flow's next packets: a conversation on the trial router, by the code that real packets take.
 //!
 //! ```text
 //! this packet ─► out ─► its answer ─► in ─► ack ─► answer … ─► who carries them now, and if it is

@@ -1,4 +1,4 @@
-//! What `/tool explain` is asked: a frame, made of arguments of which most may be left out.
+//! Question of `/tool explain`: a frame, made of arguments of which most may be left out.
 //!
 //! ```text
 //! in-interface=ether1 dst-address=10.0.2.1 protocol=udp ─► the frame that such a host would send

@@ -1,4 +1,4 @@
-//! Why a packet does not travel faster, and what to change.
+//! Reasons for a packet's slower way, and what to change.
 //!
 //! ```text
 //! an unmet condition of FastPath │ what kept a recipe from being kept ─► why, and the line to type

@@ -1,4 +1,4 @@
-//! What was told of a packet, in words: a row for each box and each rule.
+//! Answer of `/tool explain` in words: a row for each box and each rule.
 //!
 //! ```text
 //! At(FilterForward), Rules([no, yes]) ─► filter forward

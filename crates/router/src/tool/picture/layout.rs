@@ -1,4 +1,4 @@
-//! Where the boxes of the packet flow stand in its picture: groups as the manual draws them.
+//! Layout of the packet flow's picture: groups of boxes as the manual draws them.
 //!
 //! ```text
 //!  IN ───────────► BRIDGING ─────────► BRIDGE FORWARD ───► OUT ◄──────┐

@@ -1,4 +1,4 @@
-//! That every box is drawn, in its place, and that a way is lit in its order.
+//! Tests of the picture: every box is drawn, in its place, and a way is lit in its order.
 
 use super::*;
 

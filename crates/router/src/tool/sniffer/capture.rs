@@ -1,4 +1,4 @@
-//! What has been sniffed: the newest frames in memory, and the file that is growing.
+//! Capture of the sniffer: the newest frames in memory, and the file that is growing.
 
 use super::menu::{SNIFFER, bytes};
 use crate::firewall::syntax;

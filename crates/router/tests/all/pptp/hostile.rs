@@ -1,4 +1,4 @@
-//! What a host may say to our server.
+//! Hostile clients of our PPTP server.
 
 use super::SERVER;
 use crate::pppoe::log;

@@ -1,4 +1,4 @@
-//! The same frames in IPv6: what hosts say in IPv4, said in IPv6, and back.
+//! Frames of IPv4 in IPv6: what hosts say in the one, said in the other, and back.
 //!
 //! ```text
 //! 10.0.n.h ◄─► 2001:db8:a00:n::h     ARP ◄─► neighbour discovery     echo, UDP, TCP, fragments alike

@@ -1,4 +1,4 @@
-//! What lies in tunnels: put around packets, and taken off again.
+//! Tunnel headers of random traffic: put around packets, and taken off again.
 
 use super::six;
 use router::interface::tunnel::Carries;

@@ -1,4 +1,5 @@
-//! Where prefixes lead for the router, by what the kernel tells; what it hides, and who its neighbours are.
+//! Tests of the kernel's routes as the router has them: where prefixes lead, what hides them, and the
+//! neighbours.
 
 use super::*;
 use crate::linux::netlink::Link;

@@ -1,4 +1,4 @@
-//! What devices say of test frames, in the program that counts: an ICMP error quotes the packet that it
+//! Messages of devices about test frames, in the program that counts: an ICMP error quotes the packet that it
 //! is about, a short one whole, and so ends as a test frame ends.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! What the coming of a number means: the same as in `measure`'s `sequence`, instruction by
+//! Sequence numbers of received frames: the meaning is that of `measure`'s `sequence`, instruction by
 //! instruction.
 //!
 //! ```text

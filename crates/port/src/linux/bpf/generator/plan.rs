@@ -1,4 +1,4 @@
-//! What a generator is to send: frames, and what changes from one to the next.
+//! Plan of a generator: frames, and what changes from one to the next.
 //!
 //! ```text
 //!  Plan { streams: [ Stream { frame, edits, share }, … ] }

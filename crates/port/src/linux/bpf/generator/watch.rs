@@ -1,4 +1,4 @@
-//! What the device made of the frames, as the kernel itself says it, a bulk at a time.
+//! Results of the device's sending, as the kernel itself says them, a bulk at a time.
 //!
 //! ```text
 //!  program: PENDING += 1 ─► bulk of up to 16 ─► device ─► xdp_devmap_xmit(sent, drops, error)

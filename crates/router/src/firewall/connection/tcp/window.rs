@@ -1,4 +1,4 @@
-//! What is known of the ends' windows, and whether a segment is believable by them.
+//! TCP windows of both ends, by which a segment is believed or not.
 //!
 //! ```text
 //!         ◄── R.max_window ──►

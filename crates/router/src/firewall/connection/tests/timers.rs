@@ -1,4 +1,4 @@
-//! When connections end, in virtual time and across the wrap of the millisecond clock.
+//! Tests of connection timeouts, in virtual time and across the wrap of the millisecond clock.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What bridge rules can look at, in eight words.
+//! Facts of a frame that bridge rules look at, in eight words.
 //!
 //! ```text
 //!  word 0 | destination MAC 48                  | EtherType 16              |

@@ -1,4 +1,4 @@
-//! Why rules of the bridge filter did not match, for somebody who asks: as
+//! Reasons of bridge filter rules that did not match, for somebody who asks: as
 //! [`firewall::told`](crate::firewall::told) does it.
 
 use super::Filter;
