@@ -205,7 +205,7 @@ impl RouterStatus<'_> {
         let servers = &self.router.program.dhcp.servers;
         let server = servers.iter().find(|server| server.id == lease.server);
         let server = Value::Text(server.map_or(String::new(), |server| server.name.clone()));
-        let seen = Duration::from_secs(self.now.since(lease.seen).as_secs());
+        let seen = Duration::from_secs(self.now.since(lease.seen.moment()).as_secs());
         let mut values = Values::from([
             ("status", Value::Text(lease.state.name().to_string())),
             ("last-seen", Value::Time(seen)),
@@ -225,7 +225,7 @@ impl RouterStatus<'_> {
         if !lease.host_name.is_empty() {
             values.insert("host-name", Value::Text(lease.host_name.to_string()));
         }
-        if let Some(left) = until(self.now, lease.expires) {
+        if let Some(left) = until(self.now, lease.expires.moment()) {
             values.insert("expires-after", left);
         }
         values

@@ -44,6 +44,29 @@ pub(crate) enum Who {
     Id(Box<[u8]>),
 }
 
+/// A moment to the second, rounded up: half the bytes, of which each of many leases has four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Second(u32);
+
+impl Second {
+    /// Of what does not end.
+    pub(crate) const NEVER: Second = Second(u32::MAX);
+
+    pub(crate) fn moment(self) -> Moment {
+        match self {
+            Second::NEVER => Moment::from_nanos(u64::MAX),
+            Second(second) => Moment::from_nanos(u64::from(second) * 1_000_000_000),
+        }
+    }
+}
+
+impl From<Moment> for Second {
+    fn from(moment: Moment) -> Second {
+        let second = moment.as_nanos().div_ceil(1_000_000_000);
+        u32::try_from(second).map_or(Second::NEVER, Second)
+    }
+}
+
 /// A lease.
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
@@ -52,8 +75,8 @@ pub(crate) struct Lease {
     pub(crate) mac: MacAddr,
     pub(crate) address: u32,
     pub(crate) state: State,
-    pub(crate) expires: Moment,
-    pub(crate) seen: Moment,
+    pub(crate) expires: Second,
+    pub(crate) seen: Second,
     pub(crate) host_name: Box<str>,
     /// The item, of a typed one.
     pub(crate) typed: Option<ItemId>,
@@ -79,7 +102,7 @@ pub(crate) struct Leases {
     /// The address by the server and the client, which are in its lease.
     by_client: HashTable<u32>,
     keys: RandomState,
-    ends: BTreeSet<(Moment, u32)>,
+    ends: BTreeSet<(Second, u32)>,
     pub(super) probes: Vec<Probe>,
 }
 
@@ -144,12 +167,12 @@ impl Leases {
 
     /// The first that has ended by now.
     pub(crate) fn ended(&self, now: Moment) -> Option<u32> {
-        self.ends.first().filter(|(end, _)| *end <= now).map(|&(_, address)| address)
+        self.ends.first().filter(|(end, _)| end.moment() <= now).map(|&(_, address)| address)
     }
 
     /// When something is due.
     pub(super) fn due(&self) -> Option<Moment> {
-        let end = self.ends.first().map(|&(end, _)| end);
+        let end = self.ends.first().map(|&(end, _)| end.moment());
         self.probes.iter().map(|probe| probe.due).chain(end).min()
     }
 }

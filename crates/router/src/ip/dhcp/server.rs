@@ -13,7 +13,7 @@
 //! An offer that is not taken ends after half a minute. When a pool is used up, and when there are more
 //! leases than [`MAX`], clients are not answered.
 
-use super::lease::{Lease, MAX, Probe, State, Who};
+use super::lease::{Lease, MAX, Probe, Second, State, Who};
 use super::relay;
 use super::settings::{Custom, Server, Typed};
 use crate::discard::Discard;
@@ -153,7 +153,7 @@ fn discover(r: &mut Router, now: Moment, server: &Server, message: &Message) {
     }
     let program = r.program.clone();
     let Some(mut lease) = choose(r, now, &program, server, message) else { return };
-    (lease.seen, lease.host_name) = (now, host_name(message, lease.host_name));
+    (lease.seen, lease.host_name) = (now.into(), host_name(message, lease.host_name));
     let fresh = lease.state == State::Testing;
     if fresh && server.probes && server.relay == 0 && lease.typed.is_none() {
         let (address, pending) = (lease.address, &r.services.leases.probes);
@@ -168,7 +168,7 @@ fn discover(r: &mut Router, now: Moment, server: &Server, message: &Message) {
         return r.services.leases.put(lease);
     }
     if lease.state != State::Bound {
-        (lease.state, lease.expires) = (State::Offered, now + OFFERED);
+        (lease.state, lease.expires) = (State::Offered, (now + OFFERED).into());
     }
     r.services.leases.put(lease.clone());
     answer(r, now, server, message, Some(Kind::Offer), Some(&lease));
@@ -192,8 +192,8 @@ fn choose(
         mac: message.chaddr,
         address,
         state: State::Testing,
-        expires: now + OFFERED,
-        seen: now,
+        expires: (now + OFFERED).into(),
+        seen: now.into(),
         host_name: Box::default(),
         typed: typed.map(|typed| typed.id),
     };
@@ -306,8 +306,8 @@ fn request(r: &mut Router, now: Moment, server: &Server, message: &Message) {
                 mac: message.chaddr,
                 address: wanted,
                 state: State::Offered,
-                expires: now,
-                seen: now,
+                expires: now.into(),
+                seen: now.into(),
                 host_name: Box::default(),
                 typed: typed.map(|typed| typed.id),
             })
@@ -343,8 +343,8 @@ fn bind(
     let lease = Lease {
         mac: message.chaddr,
         state: State::Bound,
-        expires: now + time,
-        seen: now,
+        expires: (now + time).into(),
+        seen: now.into(),
         host_name: host_name(message, lease.host_name),
         typed: typed.map(|typed| typed.id),
         ..lease
@@ -362,7 +362,7 @@ fn bind(
     answer(r, now, server, message, Some(Kind::Ack), Some(&lease));
     if server.add_arp && r.is_neighbour(server.interface, lease.address) {
         let (interface, address) = (server.interface, lease.address);
-        let waiting = r.v4.neighbours.lease(interface, address, lease.mac, lease.expires);
+        let waiting = r.v4.neighbours.lease(interface, address, lease.mac, now + time);
         for frame in waiting {
             flow::to_neighbour(r, now, Hop { interface, address }, frame);
         }
@@ -377,7 +377,7 @@ fn bootp(r: &mut Router, now: Moment, server: &Server, message: &Message) {
     };
     if let Some(mut lease) = choose(r, now, &program, server, message) {
         (lease.state, lease.typed) = (State::Bound, Some(typed.id));
-        lease.expires = Moment::from_nanos(u64::MAX);
+        lease.expires = Second::NEVER;
         r.services.leases.put(lease.clone());
         answer(r, now, server, message, None, Some(&lease));
     }
@@ -398,7 +398,7 @@ fn conflict(r: &mut Router, now: Moment, server: &Server, lease: Lease) {
     r.stats.log.say(now, "dhcp,warning", &text);
     r.services.leases.remove(lease.address);
     forget_neighbour(r, now, &lease);
-    let expires = now + server.lease_time;
+    let expires = (now + server.lease_time).into();
     r.services.leases.put(Lease { state: State::Conflict, expires, typed: None, ..lease });
 }
 
@@ -470,7 +470,7 @@ pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
             conflict(r, now, server, lease);
             discover(r, now, server, &probe.message);
         } else {
-            let lease = Lease { state: State::Offered, expires: now + OFFERED, ..lease };
+            let lease = Lease { state: State::Offered, expires: (now + OFFERED).into(), ..lease };
             r.services.leases.put(lease.clone());
             answer(r, now, server, &probe.message, Some(Kind::Offer), Some(&lease));
         }
