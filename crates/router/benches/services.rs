@@ -90,6 +90,8 @@ fn leases(missed: &mut Missed) {
         let (xid, chaddr) = (n, mac(n));
         let mut message = Message { op: dhcp::REQUEST, xid, chaddr, ..Message::default() };
         message.push(option::KIND, [kind as u8]);
+        message.push(option::CLIENT_ID, [&[1][..], &chaddr.0].concat());
+        message.push(option::HOST_NAME, format!("host-{n:05}").into_bytes());
         if wanted != 0 {
             message.push_addresses(option::REQUESTED, &[wanted]);
         }

@@ -121,3 +121,24 @@ fn a_client_has_a_script() {
     pair.wait(1000);
     assert!(!pair.client.router.has_scripts());
 }
+
+/// Time servers that a client was told are asked in place of those typed, as long as it has an address.
+#[test]
+fn a_client_is_told_the_time() {
+    for (uses, asked) in [("yes", "10.0.0.1"), ("no", "")] {
+        let server = SERVER.replace("ntp-server=10.0.0.2", "ntp-server=10.0.0.1");
+        let server = format!("{server}\n/system ntp server set enabled=yes use-local-clock=yes");
+        let client = format!(
+            "/ip dhcp-client add interface=ether1 use-peer-ntp={uses}\n\
+             /system ntp client set enabled=yes primary-ntp=10.0.0.77"
+        );
+        let mut pair = Pair::new(&server, &client);
+        pair.wait(10_000);
+        let synced = pair.client.run(":put [/system ntp client get synced-server]");
+        assert_eq!(synced.trim(), asked, "{uses}");
+        pair.client.run("/ip dhcp-client disable 0");
+        pair.wait(1000);
+        assert_eq!(pair.client.run(":put [/system ntp client get status]").trim(), "started");
+        pair.balanced();
+    }
+}

@@ -94,7 +94,7 @@ const LINES: &[(&str, &str)] = &[
         "/ip dhcp-server add interface=ether3 bootp-support=static authoritative=after-2sec-delay",
         "",
     ),
-    ("/ip dhcp-server add interface=ether3 use-radius=yes", "there is no RADIUS client"),
+    ("/ip dhcp-server add interface=ether3 use-radius=yes", "RADIUS is not asked of leases"),
     ("/ip dhcp-server config set store-leases-disk=5m", ""),
     ("/ip dhcp-client add interface=ether3 dhcp-options=hostname,clientid", ""),
     ("/ip dhcp-client add interface=ether3 script=x", ""),

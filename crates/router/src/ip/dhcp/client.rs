@@ -21,6 +21,7 @@ use crate::ip::icmp;
 use crate::packet::Packet;
 use crate::program::Program;
 use crate::router::Router;
+use crate::system::ntp;
 use config::ItemId;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -89,6 +90,8 @@ pub(crate) struct Given {
     /// Option 121.
     classless: Option<Vec<(Ipv4Prefix, u32)>>,
     pub(crate) dns: Vec<u32>,
+    /// Time servers.
+    ntp: Vec<u32>,
     pub(crate) server: u32,
     /// From which station its answer came: there it is reached.
     station: MacAddr,
@@ -103,8 +106,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const REQUESTS: u32 = 4;
 /// No lease is shorter: it would be asked for all the time.
 const SHORTEST: u32 = 10;
-/// No more name servers are believed.
-const MAX_DNS: usize = 4;
+/// No more name servers are believed, nor time servers.
+const MAX_SERVERS: usize = 4;
 /// As much of the router's name is said as a label of DNS holds.
 const MAX_NAME: usize = 63;
 /// Nor more routes.
@@ -258,6 +261,7 @@ fn say(
                 option::CLASSLESS_ROUTES,
                 option::ROUTER,
                 option::DNS,
+                option::NTP,
                 option::DOMAIN,
                 option::NTP,
             ],
@@ -334,6 +338,10 @@ fn hear(
                 let text = format!("dhcp-client on {name} got IP address {address}");
                 r.stats.log.say(now, "dhcp,info", &text);
             }
+            let ntp = machine.given.as_ref().map_or(&[][..], |given| &given.ntp);
+            if client.use_ntp && ntp != given.ntp {
+                ntp::adopt(r, now);
+            }
             machine.given = Some(given);
         }
         Some(Kind::Nak) if waits => {
@@ -371,9 +379,12 @@ impl Given {
         let server = message.number(option::SERVER).filter(|&server| icmp::is_host(server));
         let before = machine.given.as_ref().map(|given| given.server);
         let after = |seconds: u32| now + Duration::from_secs(seconds.into());
-        let mut dns = message.addresses(option::DNS);
-        dns.retain(|&server| icmp::is_host(server));
-        dns.truncate(MAX_DNS);
+        let servers = |code| {
+            let mut servers = message.addresses(code);
+            servers.retain(|&server| icmp::is_host(server));
+            servers.truncate(MAX_SERVERS);
+            servers
+        };
         let is_way = |&(network, gateway): &(Ipv4Prefix, u32)| {
             let is_sane = network.len() == 0 || icmp::is_host(network.bits() | 1);
             is_sane && (gateway == 0 || icmp::is_host(gateway) && gateway != address)
@@ -390,7 +401,8 @@ impl Given {
             gateway: message
                 .number(option::ROUTER)
                 .filter(|&gateway| icmp::is_host(gateway) && gateway != address),
-            dns,
+            dns: servers(option::DNS),
+            ntp: servers(option::NTP),
             server: server.or(before).unwrap_or(machine.offer.1),
             station,
             renew: after(renew.max(1)),
@@ -421,6 +433,9 @@ fn lost(
     why: &str,
 ) {
     let Some(given) = machine.given.take() else { return };
+    if client.use_ntp && !given.ntp.is_empty() {
+        ntp::adopt(r, now);
+    }
     want(r, program, client, &given, false);
     let name = &program.interface(client.interface).name;
     let address = Ipv4Addr::from(given.address);
@@ -506,6 +521,14 @@ pub(super) fn renew(r: &mut Router, now: Moment, id: ItemId) {
 }
 
 impl Router {
+    /// The time servers that clients were told, by those that use them.
+    pub(crate) fn dynamic_times(&self) -> Vec<u32> {
+        let users = self.program.dhcp.clients.iter().filter(|client| client.use_ntp);
+        let given =
+            users.filter_map(|client| self.services.clients.get(&client.id)?.given.as_ref());
+        given.flat_map(|given| given.ntp.iter().copied()).collect()
+    }
+
     /// The name servers that clients of DHCP and PPP were told, by those that use them.
     pub(crate) fn dynamic_servers(&self) -> Vec<u32> {
         let mut all = Vec::new();

@@ -199,7 +199,8 @@ pub(crate) const CONFIG: Menu = Menu {
     kind: MenuKind::Settings,
     properties: &[
         Property::only("store-leases-disk", &STORE, &["5m", "never"], "leases are not stored"),
-        Property::new("accounting", Type::Bool, "Kept: there is no RADIUS client.").default("yes"),
+        Property::new("accounting", Type::Bool, "Kept: leases are not told to RADIUS.")
+            .default("yes"),
         Property::only("interim-update", &Type::Time, &["0s"], NO_RADIUS),
         Property::new("radius-password", Type::Enum(&["empty", "same-as-user"]), "Kept, too.")
             .default("empty"),
@@ -227,8 +228,12 @@ pub(crate) const CLIENT: Menu = Menu {
         Property::new("use-peer-dns", Type::Bool, "Whether its name servers are used.")
             .default("yes")
             .column(),
-        Property::new("use-peer-ntp", Type::Bool, "Kept; the router asks no time servers.")
-            .default("yes"),
+        Property::new(
+            "use-peer-ntp",
+            Type::Bool,
+            "Whether its time servers are asked, in place of those of /system ntp client.",
+        )
+        .default("yes"),
         Property::new("dhcp-options", CLIENT_OPTIONS, "What it says beside.")
             .default("hostname,clientid"),
         Property::only("default-route-tables", &WORDS, &["default", "main"], "it is in main"),
@@ -290,5 +295,5 @@ const LEASE_TIME: Type = Type::Time;
 const STORE: Type = Type::Or(&["immediately", "never"], &Type::Time);
 const WORDS: Type = Type::Text;
 const BOOTP: &str = "static: BOOTP clients get typed leases. Kept otherwise: they get no others.";
-const NO_RADIUS: &str = "there is no RADIUS client";
+const NO_RADIUS: &str = "RADIUS is not asked of leases";
 const NO_QUEUE: &str = "Kept: queues of leases stand behind those typed.";

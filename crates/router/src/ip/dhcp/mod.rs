@@ -9,8 +9,7 @@
 //! Both send frames past IP, as programs do that have no address yet. What a server gets passes the
 //! firewall; what a client waits for does not, as with RouterOS, whose client has a raw socket.
 //!
-//! **Missing**: servers for relays, RADIUS, scripts, `rate-limit` of leases, `make-static`,
-//! routing marks of a client's route.
+//! **Missing**: RADIUS, `make-static`, routing marks of a client's route.
 
 // The property tables.
 pub(crate) mod menu;

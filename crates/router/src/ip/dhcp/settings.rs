@@ -92,6 +92,7 @@ pub(crate) struct Client {
     /// What runs when an address is given or lost.
     pub(crate) script: String,
     pub(crate) use_dns: bool,
+    pub(crate) use_ntp: bool,
     /// Options that it says, as they were typed.
     pub(crate) options: Vec<(u8, String)>,
     /// The number of its interface, by the name: the same after a start from an export.
@@ -132,6 +133,7 @@ impl Settings {
                         route: (item.text("add-default-route") != "no")
                             .then(|| item.number("default-route-distance") as u8),
                         use_dns: item.bool("use-peer-dns"),
+                        use_ntp: item.bool("use-peer-ntp"),
                         options: said(tree, item.list("dhcp-options")),
                         iaid: lasting_number(&item.text("interface")),
                     })

@@ -196,7 +196,7 @@ const SERVERS: Type = Type::Or(&["all"], &Type::Reference(&[SERVER.path]));
 const OPTION_SET: Type = Type::Or(&["none"], &Type::Reference(&[SETS.path]));
 const OPTIONS: Type = Type::List(&Type::Reference(&[OPTION.path]));
 const NO_QUEUE: &str = "Kept: bindings make no queues.";
-const NO_RADIUS: &str = "there is no RADIUS client";
+const NO_RADIUS: &str = "RADIUS is not asked of leases";
 const NO_LISTS: &str = "bindings add nothing to address lists";
 
 /// A DUID: `0x00030001020000000001`.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An answer is believed if it comes from where was asked and brings back a number that nobody could
-//! guess. What it corrects, to the second, is the clock that the router shows, writes into its log and
+//! guess. Servers that a DHCP client was told (`use-peer-ntp`) are asked in place of those typed. What it corrects, to the second, is the clock that the router shows, writes into its log and
 //! asks for rules with `time`; never the host's. Names are asked of the router's own resolver.
 //!
 //! The server tells what the clock shows: one stratum above whom the client believes, or, with
@@ -92,8 +92,7 @@ pub(crate) struct Client {
 
 /// The settings have changed: all begins anew, but for the clock.
 pub(crate) fn adopt(r: &mut Router, now: Moment) {
-    let settings = &r.program.system.ntp;
-    let due = (settings.enabled && !settings.servers.is_empty()).then_some(now);
+    let due = r.program.system.ntp.enabled.then_some(now);
     r.services.ntp = Client { due, poll: POLL.0, ..Client::default() };
     r.services.due = now;
 }
@@ -103,8 +102,13 @@ pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
     if r.services.ntp.due.is_none_or(|due| now < due) {
         return r.services.ntp.due;
     }
+    let told = r.dynamic_times().into_iter().map(Server::Address).collect::<Vec<_>>();
     let program = r.program.clone();
-    let servers = &program.system.ntp.servers;
+    let servers = if told.is_empty() { &program.system.ntp.servers } else { &told };
+    if servers.is_empty() {
+        r.services.ntp.due = None;
+        return None;
+    }
     if r.services.ntp.asked.take().is_some() {
         next_server(r, now, servers.len());
     }
