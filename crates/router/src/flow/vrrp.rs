@@ -86,7 +86,9 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
         return r.discard(p, Discard::BadVrrp);
     };
     let own = primary(&program.addresses, vrrp).unwrap_or(0);
-    machine.heard(now, &said, src, own, vrrp.settings);
+    if vrrp.leader.is_none() {
+        machine.heard(now, &said, src, own, vrrp.settings);
+    }
     // Whether its interface runs follows at the next look.
     r.link.up_due = now;
     r.consume(p)
@@ -117,11 +119,19 @@ pub(super) fn tick(
     mut due: Moment,
 ) -> Moment {
     let program = r.program.clone();
-    for (place, vrrp) in program.vrrps.iter().enumerate() {
+    let all = || program.vrrps.iter().enumerate();
+    // Groups after their masters.
+    let alone = all().filter(|(_, vrrp)| vrrp.leader.is_none());
+    for (place, vrrp) in alone.chain(all().filter(|(_, vrrp)| vrrp.leader.is_some())) {
         let (link, speaks) = (program.runs(vrrp.on), program.runs(vrrp.interface));
+        let leader = all().find(|(_, other)| Some(other.interface) == vrrp.leader);
+        let leader = leader.and_then(|(place, _)| r.link.machines.get(place)).cloned();
         let Some(machine) = r.link.machines.get_mut(place) else { continue };
         // What can be sent is known when the program says that its interface runs.
-        let act = machine.tick(now, link, speaks, vrrp.settings);
+        let act = match leader {
+            Some(leader) => machine.follow(now, (link, speaks), vrrp.settings, &leader),
+            None => machine.tick(now, link, speaks, vrrp.settings),
+        };
         if machine.is_master() {
             up.push(vrrp.interface);
         }

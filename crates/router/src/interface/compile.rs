@@ -310,7 +310,7 @@ fn stack(
                 continue;
             }
             left.retain(|&other| other != id);
-            vrrps.extend(put_vrrp(by_id, up, id, on, item));
+            vrrps.extend(put_vrrp(names, by_id, up, id, on, item));
         }
         for ((item, ports), compiled) in bridges.iter().zip(&ports).zip(&mut compiled) {
             let Some(id) = names.find(&name(item)) else { continue };
@@ -564,6 +564,7 @@ fn put_vlan(by_id: &mut [Interface], id: InterfaceId, on: InterfaceId, item: &Re
 }
 
 fn put_vrrp(
+    names: &Names,
     by_id: &mut [Interface],
     up: &BTreeSet<InterfaceId>,
     id: InterfaceId,
@@ -571,7 +572,7 @@ fn put_vrrp(
     item: &Read,
 ) -> Option<Vrrp> {
     let lower = by_id.get(on.index()).filter(|lower| lower.id.is_some())?.clone();
-    let vrrp = Vrrp::read(item, id, on);
+    let vrrp = Vrrp::read(item, names, id, on);
     let (mtu, enabled) = (item.number("mtu") as u16, !item.bool("disabled"));
     let mac = wire::vrrp::mac(vrrp.vrid);
     let running = enabled && lower.running && up.contains(&id);

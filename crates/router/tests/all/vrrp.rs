@@ -332,3 +332,47 @@ fn refused() {
         }
     }
 }
+
+/// Those of a group stand as its master does: one link lost on its network moves the addresses of both.
+#[test]
+fn groups() {
+    for word in ["group-master", "group-authority"] {
+        let group = format!(
+            "version=3 priority=PRIORITY\n\
+             /ip address add address=10.9.0.N/24 interface=ether2\n\
+             /interface vrrp add interface=ether2 vrid=7 priority=50 {word}=vrrp1\n\
+             /ip address add address=10.9.0.100/32 interface=vrrp2"
+        );
+        let of = |n: &str, priority| group.replace('N', n).replace("PRIORITY", priority);
+        let own = [of("1", "200"), of("2", "100")];
+        // The order in which they were typed does not matter.
+        let mut lan = Lan::new("ether1", [&own[0], &own[1]]);
+        lan.wait(5000);
+        let standings = |lan: &mut Lan| {
+            let mut of = |n: usize| {
+                let masters = lan.routers[n].run(":put [:len [/interface vrrp find master]]");
+                masters.trim().to_string()
+            };
+            [of(0), of(1)]
+        };
+        assert_eq!(
+            standings(&mut lan),
+            ["2", "0"],
+            "{word}: nobody is heard on the second network"
+        );
+        lan.cut[0] = true;
+        lan.wait(5000);
+        assert_eq!(standings(&mut lan), ["2", "2"], "{word}: nobody hears the other one now");
+        lan.cut[0] = false;
+        lan.wait(5000);
+        assert_eq!(standings(&mut lan), ["2", "0"], "{word}");
+        for (line, why) in [
+            (format!("/interface vrrp set vrrp1 {word}=vrrp2"), "is in no other group"),
+            (format!("/interface vrrp set vrrp1 {word}=vrrp9"), "input does not match"),
+        ] {
+            let error = lan.routers[0].try_run(&line).unwrap_err().to_string();
+            assert!(error.contains(why), "{line}: {error}");
+        }
+        lan.routers[0].run(&format!("/interface vrrp set vrrp1 {word}=self"));
+    }
+}

@@ -119,6 +119,29 @@ impl Machine {
         }
     }
 
+    /// Does the same in a group, whose master stands so.
+    pub(crate) fn follow(
+        &mut self,
+        now: Moment,
+        (link, speaks): (bool, bool),
+        own: Settings,
+        leader: &Machine,
+    ) -> Act {
+        match (leader.standing, self.standing) {
+            (Standing::Master { .. }, Standing::Master { .. }) => self.tick(now, link, speaks, own),
+            _ if !link => self.tick(now, link, speaks, own),
+            (Standing::Master { .. }, _) => self.take_over(now),
+            (standing, _) => {
+                let until = match standing {
+                    Standing::Backup { until } => until,
+                    _ => Moment::from_nanos(u64::MAX),
+                };
+                self.standing = Standing::Backup { until };
+                Act::Nothing
+            }
+        }
+    }
+
     /// Takes in what another one of the same virtual router has said, from `src`; `address` is the
     /// own one on that network.
     pub(crate) fn heard(

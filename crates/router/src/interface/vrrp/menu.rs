@@ -71,13 +71,17 @@ pub static VRRP: Menu = Menu {
         Property::new("on-master", Type::Text, "The script that runs when it has become master."),
         Property::new("on-backup", Type::Text, "The script that runs when it has become backup."),
         Property::missing("on-fail", "use /tool netwatch"),
-        Property::missing("group-master", "each virtual router stands for itself"),
+        Property::new("group-master", LEADER, "It is master when that one is, and backup with it.")
+            .default("none"),
+        Property::new("group-authority", LEADER, "The same, as later versions have it.")
+            .default("none"),
         Property::missing("remote-address", "advertisements go to 224.0.0.18"),
         Property::only("sync-connection-tracking", &Type::Bool, &["no"], "it is not built"),
     ],
     help: "Virtual routers by VRRP: of several routers one has the addresses.",
 };
 
+const LEADER: Type = Type::Or(&["none", "self"], &Type::Reference(&["/interface vrrp"]));
 const PROTOCOL: Type = Type::Enum(&["ipv4", "ipv6"]);
 
 fn value(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
@@ -131,6 +135,14 @@ fn check(tree: &Tree, item: &Item) -> Result<(), String> {
     }
     if Vrrp::password(&read).is_none_or(|password| password.len() > 8) {
         return Err("failure: password is longer than 8 characters".to_string());
+    }
+    let leads = |other: &Read| Vrrp::leader(other).is_some_and(|leader| leader == name);
+    if let Some(leader) = Vrrp::leader(&read) {
+        let led = tree.read(&VRRP).find(|other| other.name() == leader);
+        let is_led = led.is_some_and(|other| Vrrp::leader(&other).is_some());
+        if is_led || tree.read(&VRRP).any(|other| other.id() != item.id && leads(&other)) {
+            return Err("failure: the master of a group is in no other group".to_string());
+        }
     }
     no_point_to_point(tree, &on)?;
     no_slave(tree, &on)?;

@@ -8,7 +8,8 @@
 //!
 //! A virtual router stands on an interface of Ethernet frames. Its `Machine` is pure; while it is
 //! the master its interface runs, its addresses are the router's own, ARP answers for them with the
-//! virtual address. Missing: **IPv6**, **groups**, **authentication=ah**, **FastPath through a
+//! virtual address. Those of a group stand as its master does, whatever is heard of them. Missing:
+//! **IPv6**, **authentication=ah**, **FastPath through a
 //! bridge**.
 
 // The state machine.
@@ -18,7 +19,7 @@ pub mod menu;
 
 pub(crate) use machine::Machine;
 
-use super::InterfaceId;
+use super::{InterfaceId, Names};
 use config::{Read, Value};
 use machine::Settings;
 
@@ -35,6 +36,8 @@ pub struct Vrrp {
     pub version: u8,
     /// `authentication=simple`.
     pub password: Option<[u8; 8]>,
+    /// The master of its group, if that is another one.
+    pub leader: Option<InterfaceId>,
     /// What its machine is told.
     pub settings: Settings,
     /// `on-master`, `on-backup`.
@@ -43,7 +46,12 @@ pub struct Vrrp {
 
 impl Vrrp {
     /// Reads an item.
-    pub(super) fn read(item: &Read, interface: InterfaceId, on: InterfaceId) -> Vrrp {
+    pub(super) fn read(
+        item: &Read,
+        names: &Names,
+        interface: InterfaceId,
+        on: InterfaceId,
+    ) -> Vrrp {
         let mut password = [0; 8];
         for (to, from) in password.iter_mut().zip(Vrrp::password(item).unwrap_or_default().bytes())
         {
@@ -55,6 +63,7 @@ impl Vrrp {
             vrid: item.number("vrid") as u8,
             version: item.number("version") as u8,
             password: (item.text("authentication") == "simple").then_some(password),
+            leader: Vrrp::leader(item).and_then(|name| names.find(&name)),
             settings: Settings {
                 priority: item.number("priority") as u8,
                 interval: item.time("interval"),
@@ -62,6 +71,13 @@ impl Vrrp {
             },
             scripts: ["on-master", "on-backup"].map(|name| item.text(name)),
         }
+    }
+
+    /// The name of the master of its group, if that is another one.
+    fn leader(item: &Read) -> Option<String> {
+        let said = ["group-master", "group-authority"].map(|name| item.text(name));
+        let own = |name: &String| ["none", "self", item.name()].contains(&name.as_str());
+        said.into_iter().find(|name| !own(name))
     }
 
     /// The password; empty if there is none.
