@@ -13,7 +13,7 @@ use flate2::bufread::MultiGzDecoder;
 use lab::bench::external::External;
 use lab::bench::plan::{self, Place};
 use lab::bench::{BenchError, Generator, Kept, Kind, Plan, Progress, veth};
-use lab::configuration::{ALL, Configuration, Traffic};
+use lab::configuration::{Configuration, Traffic};
 use lab::net::Net;
 use lab::routes::Table;
 use lab::{clock, machine};
@@ -105,7 +105,7 @@ pub(crate) struct Arguments {
     /// tst009, csit-ndr, csit-pdr, mikrotik (RFC 9971's goals, in their own lengths: minutes a row;
     /// with --duration or --quick in trials of that length) [default: no loss, in trials of a fifth of
     /// the duration]
-    #[arg(long, value_name = "NAME", value_parser = goal, conflicts_with = "compare")]
+    #[arg(long, value_name = "NAME", value_parser = plan::goal, conflicts_with = "compare")]
     criterion: Option<Goal>,
 
     /// Where random choices start from
@@ -294,14 +294,14 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
             && (c.mode == Mode::Bridging || asked.families.contains(&c.family))
             && asked.configurations.contains(&c.name)
     };
-    let mut configurations: Vec<_> = ALL.iter().filter(is_asked).collect();
+    let mut configurations: Vec<_> = asked.rows.iter().filter(is_asked).collect();
     let external = external(arguments, &asked.devices, &asked.families)?;
     if external.is_some() {
         narrow(&mut configurations, arguments)?;
     }
     if configurations.is_empty() {
         let there: Vec<_> =
-            ALL.iter().filter(|c| asked.modes.contains(&c.mode)).map(|c| c.name).collect();
+            asked.rows.iter().filter(|c| asked.modes.contains(&c.mode)).map(|c| c.name).collect();
         let text = format!("no such row: the configurations of this mode are {}", there.join(", "));
         return Err(Failure::Usage(text));
     }
@@ -329,6 +329,7 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
                     has none: --cores 2, or another device";
         return Err(Failure::Usage(text.to_string()));
     }
+    let goal = arguments.criterion.clone().or(asked.criterion.filter(|_| pair.is_some()));
     let shortened = quick || arguments.duration.is_some();
     let families: Vec<Family> = configurations
         .iter()
@@ -347,11 +348,12 @@ fn plan(arguments: &Arguments) -> Result<Plan, Failure> {
         table,
         turns: compare.then_some(arguments.turns.unwrap_or(asked.turns)),
         external,
-        criterion: arguments.criterion.clone().map(|goal| match shortened {
+        criterion: goal.map(|goal| match shortened {
             true => goal.lasting(duration),
             false => goal,
         }),
         generator: arguments.generator,
+        documents: asked.documents,
     })
 }
 
@@ -420,12 +422,6 @@ fn fits(configurations: &[&Configuration], sizes: &[FrameLen]) -> Result<(), Fai
             least.l2()
         ))),
     }
-}
-
-/// A goal by its preset's name.
-fn goal(name: &str) -> Result<Goal, String> {
-    let all = Goal::presets().map(|goal| goal.preset).join(", ");
-    Goal::preset(name).ok_or_else(|| format!("no such criterion: {all}"))
 }
 
 fn is_between_veths(kind: &Kind) -> bool {

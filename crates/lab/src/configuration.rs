@@ -19,6 +19,8 @@ pub struct Configuration {
     pub file: &'static str,
     /// The script.
     pub script: &'static str,
+    /// That of a second router behind the first, of [`TUNNELS`].
+    pub far: Option<&'static str>,
     /// What it is measured with.
     pub traffic: Traffic,
 }
@@ -45,8 +47,30 @@ macro_rules! configuration {
             name: $name,
             file: concat!("configs/", $file),
             script: include_str!(concat!("../../../configs/", $file)),
+            far: None,
             traffic: $traffic,
         }
+    };
+}
+
+/// Two routers, and what is between them: the scripts of both, and what both have beside.
+macro_rules! tunnels {
+    ($($name:literal $kind:literal $($more:literal)*;)*) => {
+        &[$(Configuration {
+            mode: Mode::Routing,
+            family: Family::Ipv4,
+            name: $name,
+            file: concat!("configs/tunnels/", $kind, "-near.rsc"),
+            script: concat!(part!("near"), part!($kind, "-near") $(, part!($more))*),
+            far: Some(concat!(part!("far"), part!($kind, "-far") $(, part!($more))*)),
+            traffic: PLAIN,
+        }),*]
+    };
+}
+
+macro_rules! part {
+    ($($name:literal),*) => {
+        include_str!(concat!("../../../configs/tunnels/", $($name,)* ".rsc"))
     };
 }
 
@@ -79,10 +103,30 @@ pub const ALL: &[Configuration] = all! {
     Routing Ipv6 "bgp-table" "routing-ipv6-bgp-table.rsc" Traffic::Table;
 };
 
+/// The rows of source 003's and 004's tables of single tunnels, as their `Setup: CCR1036<--10G-->CCR1036`:
+/// two routers with nothing but a wire between them, and with a tunnel in it.
+pub const TUNNELS: &[Configuration] = tunnels! {
+    "none" "none";
+    "pppoe" "pppoe";
+    "pppoe-conntrack" "pppoe" "conntrack";
+    "pppoe-fasttrack" "pppoe" "fasttrack";
+    "pppoe-encrypted" "pppoe" "encrypted";
+    "pppoe-encrypted-conntrack" "pppoe" "encrypted" "conntrack";
+    "l2tp" "l2tp";
+    "l2tp-conntrack" "l2tp" "conntrack";
+    "l2tp-fasttrack" "l2tp" "fasttrack";
+    "l2tp-encrypted" "l2tp" "encrypted";
+    "l2tp-encrypted-conntrack" "l2tp" "encrypted" "conntrack";
+    "pptp" "pptp";
+    "pptp-conntrack" "pptp" "conntrack";
+    "pptp-encrypted" "pptp" "encrypted";
+    "pptp-encrypted-conntrack" "pptp" "encrypted" "conntrack";
+};
+
 /// The names there are, each once.
 pub fn names() -> Vec<&'static str> {
     let mut names = Vec::new();
-    for configuration in ALL {
+    for configuration in ALL.iter().chain(TUNNELS) {
         if !names.contains(&configuration.name) {
             names.push(configuration.name);
         }

@@ -15,7 +15,7 @@ use port::slab::{SlabError, Slots};
 use port::{Capabilities, Port, Slab};
 use router::ip::route::TooManyTargets;
 use router::{MENUS, PortInfo, Router};
-use std::fmt;
+use std::{fmt, mem};
 use wire::{MacAddr, Moment};
 
 /// A router with `ether1`, `ether2` … and, as a rule, memory wires in them.
@@ -28,6 +28,9 @@ pub struct Device<P = MemoryPort> {
     pub clock: Clock,
     slab: Slab,
     console: Interpreter,
+    /// A second router behind the first: its `ether1` is the second of `ports`, and both `ether2` are one
+    /// wire, whose ends are its `ports` here.
+    far: Option<Box<Device<P>>>,
 }
 
 /// The frames a receive ring of the device holds: as a network card's, and more than a chunk of a
@@ -80,6 +83,20 @@ impl Device {
         let ports = ports.into_iter().enumerate().map(|(i, port)| (port_mac(i + 1), port));
         Ok((Device::with(ports, slab, Clock::start()), wires))
     }
+
+    /// Two devices, one behind the other, as [`far`](Self::far): what comes by the first wire goes through both
+    /// to the second.
+    ///
+    /// # Errors
+    /// No slab could be made.
+    pub fn chained(slots: Slots) -> Result<(Device, Vec<MemoryPort>), SlabError> {
+        let (mut near, wires) = Device::with_slots(2, slots)?;
+        let (a, b) = memory::wire_between(RING, RING);
+        let mac = |i| MacAddr([0x02, 0, 0, 0, 1, i]);
+        let far = Device::with([(mac(1), a), (mac(2), b)], near.slab.clone(), near.clock);
+        near.far = Some(Box::new(far));
+        Ok((near, wires))
+    }
 }
 
 impl<P: Port> Device<P> {
@@ -103,7 +120,7 @@ impl<P: Port> Device<P> {
         let router = Router::new(infos, &slab);
         let mut console = Interpreter::new(MENUS.to_vec());
         *console.tree_mut() = router.factory_tree();
-        Device { router, ports, clock, slab, console }
+        Device { router, ports, clock, slab, console, far: None }
     }
 
     /// Runs a script on the console, takes the configuration over, and returns what it printed.
@@ -155,11 +172,44 @@ impl<P: Port> Device<P> {
         &self.slab
     }
 
-    /// Lets the router breathe until nothing more comes in; returns how many frames did.
+    /// The device behind it, of two.
+    pub fn far(&mut self) -> Option<&mut Device<P>> {
+        self.far.as_deref_mut()
+    }
+
+    /// Lets the router, or both, breathe once; returns how many frames came in.
+    #[inline]
+    pub fn breathe_once(&mut self, now: Moment) -> usize {
+        let Some(far) = &mut self.far else { return self.router.breathe(now, &mut self.ports) };
+        mem::swap(&mut self.ports[1], &mut far.ports[0]);
+        let n = self.router.breathe(now, &mut self.ports) + far.router.breathe(now, &mut far.ports);
+        mem::swap(&mut self.ports[1], &mut far.ports[0]);
+        n
+    }
+
+    /// Frames that left so far by the ports toward the tester, as [`left()`] counts them.
+    pub fn left(&self) -> u64 {
+        let outer = |router: &Router| {
+            let first = router.program().ports.first();
+            first.map_or(0, |&id| router.interface_counts(id).tx.packets)
+        };
+        match &self.far {
+            Some(far) => outer(&self.router) + outer(&far.router),
+            None => left(&self.router),
+        }
+    }
+
+    /// Frames spared the slow path so far, as [`fast_path_packets`] counts them; of two routers the mean.
+    pub fn fast_path_packets(&self) -> u64 {
+        let near = fast_path_packets(&self.router);
+        self.far.as_ref().map_or(near, |far| (near + fast_path_packets(&far.router)) / 2)
+    }
+
+    /// Lets it breathe until nothing more comes in; returns how many frames did.
     pub fn breathe(&mut self) -> usize {
         let mut received = 0;
         loop {
-            match self.router.breathe(self.clock.now(), &mut self.ports) {
+            match self.breathe_once(self.clock.now()) {
                 0 => return received,
                 n => received += n,
             }

@@ -78,8 +78,14 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
         let interruptions = affinity::interruptions();
         let before = clock.now();
         let mut received = 0;
-        while received < waiting {
-            received += device.router.breathe(before, &mut device.ports);
+        // Of two routers it is not known how many frames come to both.
+        let is_chain = device.far().is_some();
+        while is_chain || received < waiting {
+            let came = device.breathe_once(before);
+            received += came;
+            if came == 0 && is_chain {
+                break;
+            }
         }
         now = clock.now();
         worked.add(now.since(before), interruptions != affinity::interruptions());

@@ -14,6 +14,7 @@
 //! two cables) has no thread here, and its wires are any ports.
 
 use crate::clock::Clock;
+use crate::device::Device;
 use crate::machine;
 use crate::placement::Pair;
 use crate::tester::{Tester, received};
@@ -22,7 +23,6 @@ use measure::suite_result::TrialRecord;
 use measure::trial::{Conditions, Counts, since};
 use measure::{Load, Pace, Receiver, Sender, Trial};
 use port::{Batch, MemoryPort, Pool, Port, Slab, affinity};
-use router::Router;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -45,17 +45,9 @@ pub trait Dut: Send {
     }
 }
 
-/// A router and its ends of the wires.
-pub struct Routed<'a> {
-    /// The router.
-    pub router: &'a mut Router,
-    /// Its ports.
-    pub ports: &'a mut [MemoryPort],
-}
-
-impl Dut for Routed<'_> {
+impl Dut for Device {
     fn breathe(&mut self, now: Moment) -> usize {
-        self.router.breathe(now, self.ports)
+        self.breathe_once(now)
     }
 }
 

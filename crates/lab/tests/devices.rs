@@ -50,6 +50,7 @@ fn plan(devices: &[Kind], mode: Mode, name: &str) -> Plan {
         external: None,
         criterion: None,
         generator: None,
+        documents: Vec::new(),
     }
 }
 

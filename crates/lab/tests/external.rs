@@ -67,6 +67,7 @@ fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Resu
         external: Some(External { ports, net, patch }),
         criterion: None,
         generator: None,
+        documents: Vec::new(),
     };
     let kept = Kept::new(Environment::default());
     bench::run(&plan, &kept, |_| {}).map(|()| kept.so_far())

@@ -156,6 +156,7 @@ fn a_plan_on_one_core_and_on_two() {
             external: None,
             criterion: None,
             generator: None,
+            documents: Vec::new(),
             pair,
             sizes: vec![FrameLen::MIN, FrameLen::MAX],
             configurations: none.clone(),
@@ -217,6 +218,7 @@ fn a_plan_with_a_criterion() {
         external: None,
         criterion: Some(goal),
         generator: None,
+        documents: Vec::new(),
         pair: Some(pair),
         sizes: vec![FrameLen::MIN],
         configurations: ALL

@@ -23,6 +23,7 @@ use crate::latency_histogram::LatencyHistogram;
 use crate::suite_result::TrialRecord;
 use crate::trial::{Outcome, Trial};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 use wire::{BitRate, FrameLen, PacketRate};
@@ -48,9 +49,42 @@ pub struct Results {
     /// Devices measured by turns, against each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Compared>,
+    /// What documents have for the same rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<Documented>,
     /// Why rows are missing that were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete_because: Option<String>,
+}
+
+/// A document's rates for rows of ours, on a device of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Documented {
+    /// The document, in a word or two: the head of its column.
+    pub source: String,
+    /// The lengths of frames, in bytes with FCS.
+    pub frame_sizes: Vec<u32>,
+    /// By configuration: thousands of packets a second for each length; 0 where the document has none.
+    pub kpps: BTreeMap<String, Vec<f64>>,
+}
+
+impl Documented {
+    /// What cannot be: a row with more or less figures than there are lengths, or with one that is none.
+    pub fn fault(&self) -> Option<String> {
+        let n = self.frame_sizes.len();
+        let is_bad =
+            |kpps: &[f64]| kpps.len() != n || kpps.iter().any(|kpps| !(0.0..1e9).contains(kpps));
+        let (name, _) = self.kpps.iter().find(|(_, kpps)| is_bad(kpps))?;
+        Some(format!("documents, {}: {name} is not {n} rates, one for each length", self.source))
+    }
+
+    /// A row's rate as a share of plain routing's.
+    pub fn share(&self, row: &Row) -> Option<f64> {
+        let place = self.frame_sizes.iter().position(|size| *size == row.frame_size)?;
+        let at = |name: &str| self.kpps.get(name)?.get(place).copied().filter(|kpps| *kpps > 0.0);
+        Some(at(&row.configuration)? / at("none")?)
+    }
 }
 
 /// How a device was set up for the rows of one configuration.
@@ -607,7 +641,15 @@ impl Results {
     pub fn of(environment: Environment, rows: Vec<Row>) -> Results {
         let schema = SCHEMA.to_string();
         let (setups, comparisons) = (vec![], vec![]);
-        Results { schema, environment, rows, setups, comparisons, incomplete_because: None }
+        Results {
+            schema,
+            environment,
+            rows,
+            setups,
+            comparisons,
+            documents: Vec::new(),
+            incomplete_because: None,
+        }
     }
 
     /// The functionality tax of a configuration: how many times slower routing (or bridging) is
@@ -615,6 +657,12 @@ impl Results {
     /// row is missing, invalid, or forwarded nothing.
     pub fn tax(&self, row: &Row) -> Option<f64> {
         self.beside(row, "none", row.family).map(|plain| plain.pps / row.pps)
+    }
+
+    /// A row's rate as a share of plain forwarding's, by the criterion if it was searched by one.
+    pub fn share(&self, row: &Row) -> Option<f64> {
+        let plain = self.beside(row, "none", row.family)?;
+        Some(row.no_drop.unwrap_or(row.pps) / plain.no_drop.unwrap_or(plain.pps))
     }
 
     /// The rate of a row of IPv6 by that of the same row of IPv4. `None` where a row is missing, invalid,

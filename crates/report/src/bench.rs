@@ -136,6 +136,21 @@ fn device_tables(document: &mut Document, results: &Results, rows: &[&Row]) {
     if !known.is_empty() {
         document.table(grid(rows, &known));
     }
+    if !results.documents.is_empty() {
+        document.table(grid(rows, &shares(results)));
+    }
+}
+
+/// Rates as shares of plain routing's: ours, and those of documents.
+fn shares(results: &Results) -> Vec<Column<'_>> {
+    let cell = |share: Option<f64>| Some(Cell::from(format!("{:.3}", share?)));
+    let note = "ours: the rate as a share of that of plain routing (none), by the criterion where there is \
+                one; beside it the same of the documents, each on its own device";
+    let ours = Column::new("ours", note, move |row| cell(results.share(row)));
+    let theirs = results.documents.iter().map(|documented| {
+        Column::new(&documented.source, "", move |row| cell(documented.share(row)))
+    });
+    std::iter::once(ours).chain(theirs).collect()
 }
 
 /// A rate as it is printed: of an invalid row there is none.

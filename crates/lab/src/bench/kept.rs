@@ -4,7 +4,7 @@
 //!  measuring ── a row, a device's set-up, a comparison ─► Kept ─► so far: ctrl-C, an error, the end
 //! ```
 
-use measure::result::{Compared, Setup};
+use measure::result::{Compared, Documented, Setup};
 use measure::{Environment, Results, Row};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +20,10 @@ impl Kept {
     /// All there is by now.
     pub fn so_far(&self) -> Results {
         self.lock().clone()
+    }
+
+    pub(super) fn documents(&self, documents: &[Documented]) {
+        self.lock().documents = documents.to_vec();
     }
 
     pub(super) fn row(&self, row: Row) {

@@ -11,28 +11,36 @@ use super::device::{Alone, Device, Job, Turn};
 use super::ends::Cost;
 use super::wired::Limits;
 use super::{BenchError, Progress, is_repeated, share};
-use crate::device::{self, fast_path_packets};
+use crate::device;
 use crate::jumbo;
 use crate::net::Net;
 use crate::one_core;
 use crate::placement::{self, Pair};
 use crate::tester::Tester;
-use crate::two_cores::{Bench, Patch, Ran, Routed};
+use crate::two_cores::{Bench, Patch, Ran};
 use measure::Family;
 use measure::result::{Setup, kind};
 use measure::suite_result::TrialRecord;
 use measure::trial::Conditions;
+use router::Router;
 use std::time::Duration;
 use wire::{FrameLen, PacketRate};
 
 /// What it is called in results.
 pub(super) const DEVICE: &str = "wirespeed router";
 
+/// And two of them, one behind the other.
+const CHAIN: &str = "two wirespeed routers";
+
+/// How long a tunnel between them may take to come up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// The router and its tester.
 pub(super) struct Memory {
     device: device::Device,
     tester: Tester,
     pair: Option<Pair>,
+    is_chain: bool,
     remark: Option<String>,
 }
 
@@ -43,14 +51,22 @@ impl Memory {
     /// [`BenchError`].
     pub(super) fn new(job: &Job<'_>) -> Result<Memory, BenchError> {
         let (longest, file) = (job.plan.longest(), job.configuration.file);
-        let device = device::Device::with_slots(2, jumbo::slots(longest));
+        let device = match job.configuration.far {
+            Some(_) => device::Device::chained(jumbo::slots(longest)),
+            None => device::Device::with_slots(2, jumbo::slots(longest)),
+        };
         let (mut device, wires) = device.map_err(BenchError::Slab)?;
         let Ok(wires) = <[_; 2]>::try_from(wires) else { unreachable!("two ports, two wires") };
         let mut tester = Tester::new(wires, device.slab());
         tester.net = Net::of(job.configuration.family);
         device.load(file, job.configuration.script).map_err(BenchError::Load)?;
         device.load(file, &jumbo::command(longest)).map_err(BenchError::Load)?;
-        let mut memory = Memory { device, tester, pair: job.plan.pair, remark: None };
+        if let (Some(script), Some(far)) = (job.configuration.far, device.far()) {
+            far.load(file, script).map_err(BenchError::Load)?;
+            connect(&mut device);
+        }
+        let (pair, is_chain) = (job.plan.pair, job.configuration.far.is_some());
+        let mut memory = Memory { device, tester, pair, is_chain, remark: None };
         if let Some(table) = job.table {
             let (device, family) = (&mut memory.device, job.configuration.family);
             let start = device.clock.now();
@@ -98,17 +114,16 @@ impl Memory {
         load: Option<PacketRate>,
         duration: Duration,
     ) -> Result<Ran, BenchError> {
-        let Memory { device: device::Device { router, ports, clock, .. }, tester, .. } = self;
+        let Memory { device, tester, .. } = self;
         let distance = || match load {
             None => placement::round_trip_ns(pair).map(Some).map_err(BenchError::Placement),
             Some(_) => Ok(None),
         };
         let before = distance()?;
-        let (left, came) = (device::left(router), device::came(&tester.wires));
-        let mut bench = Bench { tester, clock: *clock, pair: Some(pair), yields: false };
-        let dut = &mut Routed { router, ports };
-        let mut ran = bench.trial(Some(dut), load, duration).map_err(BenchError::Placement)?;
-        let (left, came) = (device::left(router) - left, device::came(&tester.wires) - came);
+        let (left, came) = (device.left(), device::came(&tester.wires));
+        let mut bench = Bench { tester, clock: device.clock, pair: Some(pair), yields: false };
+        let mut ran = bench.trial(Some(device), load, duration).map_err(BenchError::Placement)?;
+        let (left, came) = (device.left() - left, device::came(&tester.wires) - came);
         let placement_ns = before.zip(distance()?);
         ran.judge(|_, conditions| {
             conditions.device_says = Some((left, came));
@@ -120,7 +135,7 @@ impl Memory {
 
 impl Device for Memory {
     fn name(&self) -> &'static str {
-        DEVICE
+        if self.is_chain { CHAIN } else { DEVICE }
     }
 
     fn ready(
@@ -141,7 +156,7 @@ impl Device for Memory {
     }
 
     fn trial(&mut self, load: Option<PacketRate>, duration: Duration) -> Result<Turn, BenchError> {
-        let fast = fast_path_packets(&self.device.router);
+        let fast = self.device.fast_path_packets();
         let ran = match self.pair {
             Some(pair) => self.on_two_cores(pair, load, duration)?,
             None => {
@@ -151,7 +166,7 @@ impl Device for Memory {
                 Ran { trial, worked, tester_worked: None, latency, conditions }
             }
         };
-        let fast = fast_path_packets(&self.device.router) - fast;
+        let fast = self.device.fast_path_packets() - fast;
         let fast_path_share = share(fast, ran.trial.counts.received);
         Ok(Turn { ran, fast_path_share, cost: Cost::default() })
     }
@@ -166,5 +181,19 @@ impl Device for Memory {
 
     fn finish(self: Box<Self>) -> Option<Setup> {
         None
+    }
+}
+
+/// Waits until the tunnel `t1` runs, if there is one; what does not run carries nothing, which the tester
+/// says.
+fn connect(device: &mut device::Device) {
+    let end = device.clock.now() + PATIENCE;
+    let runs = |router: &Router| {
+        let tunnel = router.program().names.find("t1");
+        tunnel.is_none_or(|id| router.program().runs(id))
+    };
+    while !runs(&device.router) && device.clock.now() < end {
+        device.breathe();
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -53,7 +53,7 @@ pub use ends::Generator;
 use external::External;
 pub use kept::Kept;
 use measure::mlrsearch::Goal;
-use measure::result::Setup;
+use measure::result::{Documented, Setup};
 use measure::template::shortest;
 use measure::trial::Outcome;
 use measure::{Family, Mode, Row, Trial};
@@ -136,6 +136,8 @@ pub struct Plan {
     pub external: Option<External>,
     /// By which criterion the highest load is searched; if none, no loss in short trials.
     pub criterion: Option<Goal>,
+    /// What documents have for the same rows.
+    pub documents: Vec<Documented>,
     /// Who sends between veths; if nobody is named, the kernel where it can.
     pub generator: Option<Generator>,
 }
@@ -255,6 +257,7 @@ pub fn run(
     kept: &Kept,
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<(), BenchError> {
+    kept.documents(&plan.documents);
     let environment = &kept.so_far().environment;
     let mut limits = wired::Limits::default();
     let by_turns = plan.turns.is_some();

@@ -8,8 +8,10 @@
 //! [`configuration`](mod@crate::configuration)'s.
 
 use super::Kind;
-use crate::configuration;
+use crate::configuration::{self, Configuration};
 use crate::plans;
+use measure::mlrsearch::Goal;
+use measure::result::Documented;
 use measure::template::FRAME_LENGTHS;
 use measure::{Family, Mode};
 use serde::Deserialize;
@@ -40,11 +42,23 @@ struct File {
     place: Place,
     #[serde(flatten)]
     whole: Part,
+    /// 2: one behind the other, whose rows are those of tunnels.
+    #[serde(default = "one")]
+    routers: u32,
+    /// By which criterion the highest load is searched on two cores.
+    criterion: Option<String>,
+    #[serde(default)]
+    documents: Vec<Documented>,
     quick: Option<Part>,
+    #[serde(default)]
     compare: Compare,
 }
 
-#[derive(Deserialize)]
+const fn one() -> u32 {
+    1
+}
+
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Compare {
     #[serde(flatten)]
@@ -80,7 +94,7 @@ impl Part {
 }
 
 /// What a plan asks for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// The devices.
     pub devices: Vec<Kind>,
@@ -94,6 +108,12 @@ pub struct Asked {
     pub families: Vec<Family>,
     /// Names of configurations.
     pub configurations: Vec<&'static str>,
+    /// The rows that these are among.
+    pub rows: &'static [Configuration],
+    /// By which criterion the highest load is searched, where there are two cores.
+    pub criterion: Option<Goal>,
+    /// What documents have for the same rows.
+    pub documents: Vec<Documented>,
     /// Of each trial at the highest load.
     pub duration: Duration,
     /// How many turns the devices take where they are compared.
@@ -106,7 +126,9 @@ pub struct Asked {
 /// What is wrong with it, in words; of what is no plan at all where.
 pub fn read(text: &str, quick: bool, by_turns: bool) -> Result<Asked, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string().trim().to_string())?;
-    let File { devices, place, whole, quick: short, compare, .. } = file;
+    let File {
+        devices, place, whole, routers, criterion, documents, quick: short, compare, ..
+    } = file;
     let part = match by_turns {
         false => whole.but(short.as_ref().filter(|_| quick)),
         true => whole.but(Some(&compare.whole)).but(compare.quick.as_ref().filter(|_| quick)),
@@ -121,6 +143,15 @@ pub fn read(text: &str, quick: bool, by_turns: bool) -> Result<Asked, String> {
         let known = names.iter().copied().find(|known| known == name);
         known.ok_or_else(|| format!("{name:?}: the configurations are {}", names.join(", ")))
     };
+    let rows = match routers {
+        1 => configuration::ALL,
+        2 if devices == ["wirespeed"] => configuration::TUNNELS,
+        _ => return Err("routers = 2, of devices = [\"wirespeed\"] alone, or 1".to_string()),
+    };
+    if let Some(bad) = documents.iter().find_map(Documented::fault) {
+        return Err(bad);
+    }
+    let criterion = criterion.as_deref().map(goal).transpose()?;
     let lacks = |what: &str| format!("it lacks {what}");
     let sizes =
         part.frame_sizes.filter(|all| !all.is_empty()).ok_or_else(|| lacks("frame-sizes"))?;
@@ -132,6 +163,9 @@ pub fn read(text: &str, quick: bool, by_turns: bool) -> Result<Asked, String> {
         modes: part.modes.ok_or_else(|| lacks("modes"))?,
         families: part.families.unwrap_or_else(|| vec![Family::default()]),
         configurations: configurations.iter().map(name).collect::<Result<_, _>>()?,
+        rows,
+        criterion,
+        documents,
         duration: time(&part.duration.ok_or_else(|| lacks("a duration"))?)?,
         turns: part.turns.unwrap_or(1),
     };
@@ -139,6 +173,15 @@ pub fn read(text: &str, quick: bool, by_turns: bool) -> Result<Asked, String> {
         true => Err("at least one device, and 1 to 1000 turns".to_string()),
         false => Ok(asked),
     }
+}
+
+/// A goal by its preset's name.
+///
+/// # Errors
+/// There is none of this name; which there are.
+pub fn goal(name: &str) -> Result<Goal, String> {
+    let all = Goal::presets().map(|goal| goal.preset).join(", ");
+    Goal::preset(name).ok_or_else(|| format!("no such criterion: {all}"))
 }
 
 /// A time: `500ms`, `2s`, `1m`.
@@ -173,7 +216,27 @@ mod tests {
             assert_eq!((asked.devices, asked.place), (vec![Kind::Memory], Place::Any));
             assert_eq!(asked.families, [Family::Ipv4]);
         }
-        assert_eq!(read(BUILT_IN, false, false).unwrap().configurations, configuration::names());
+        let asked = read(BUILT_IN, false, false).unwrap();
+        assert_eq!(asked.configurations, configuration::names()[..asked.configurations.len()]);
+        assert!(asked.rows.iter().all(|row| asked.configurations.contains(&row.name)));
+    }
+
+    /// Each table's rows are all there, and for each row of a document's there is one of ours.
+    #[test]
+    fn the_plans_of_tunnels() {
+        for plan in [
+            include_str!("../../../../plans/tunnels-003.toml"),
+            include_str!("../../../../plans/tunnels-004.toml"),
+        ] {
+            let asked = read(plan, false, false).unwrap();
+            assert_eq!(asked.rows[1].name, "pppoe");
+            for documented in &asked.documents {
+                let unknown = |name: &&String| !asked.configurations.contains(&name.as_str());
+                assert_eq!(documented.kpps.keys().find(unknown), None);
+                assert!(documented.kpps.contains_key("none"), "what it is a share of");
+                assert_eq!(documented.frame_sizes.len(), asked.sizes.len());
+            }
+        }
     }
 
     #[test]
@@ -187,6 +250,8 @@ mod tests {
             ("place =", "plaice =", "place"),
             ("turns = 9", "turn = 9", "turn"),
             ("turns = 9", "turns = 0", "1 to 1000 turns"),
+            ("place = \"any\"", "place = \"any\"\nrouters = 3", "routers = 2, of devices"),
+            ("place = \"any\"", "place = \"any\"\ncriterion = \"x\"", "no such criterion: rfc2544"),
         ] {
             let text = BUILT_IN.replacen(from, to, 1);
             let error = read(&text, false, from.starts_with("turns")).unwrap_err();

@@ -1,0 +1,1 @@
+/ip firewall connection tracking set enabled=yes

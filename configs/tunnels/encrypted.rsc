@@ -1,0 +1,1 @@
+/ppp profile set default use-encryption=required
