@@ -309,3 +309,20 @@ fn copies_are_sent_to_a_watcher() {
     let mut rig = rig(nowhere);
     assert_eq!(rig.pass(1, &frame).len(), 1);
 }
+
+/// The program that a connection begins as is shown, where a rule has looked at its first payloads.
+#[test]
+fn a_connections_program_is_shown() {
+    const DHT: &[u8] = b"d1:ad2:id20:abcdefghij0123456789e1:q4:ping1:t2:aa1:y1:qe";
+    for (rule, payload, expected) in [
+        ("p2p=all-p2p action=accept", DHT, "bit-torrent"),
+        ("p2p=gnutella action=drop", DHT, "bit-torrent"),
+        ("p2p=all-p2p action=accept", b"hello", ""),
+        ("action=accept", DHT, ""),
+    ] {
+        let mut rig = rig(&format!("/ip firewall filter add chain=forward {rule}"));
+        rig.pass(1, &Frame { payload, ..udp(ip(8, 8, 8, 8)) }.build());
+        let shown = rig.run(":foreach c in=[/ip firewall connection find] do={:put [/ip firewall connection get $c p2p]}");
+        assert_eq!(shown.trim(), expected, "{rule}");
+    }
+}

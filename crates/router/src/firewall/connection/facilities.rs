@@ -3,11 +3,13 @@
 use super::settings::Settings;
 use super::{ConnectionId, menu};
 use crate::facility::{self, DONE, Facility, Rows};
+use crate::firewall::matcher::p2p;
 use crate::ipv6::firewall as firewall6;
 use crate::parts::Stacked;
 use crate::router::Router;
 use crate::status::{BY_PLACE, RouterStatus, dynamic, number};
 use config::{Call, Command, Display, FIRST_AHEAD, Item, ItemId, Started, Tree, Unnamed, Value};
+use std::any::Any;
 use std::time::Duration;
 use wire::Moment;
 
@@ -73,7 +75,7 @@ fn connection(item: ItemId) -> Option<ConnectionId> {
 }
 
 /// `/ip firewall connection`, by place in the table: at most `max` behind an item.
-fn connections_page<F: Stacked>(
+fn connections_page<F: Stacked + 'static>(
     status: &RouterStatus,
     after: Option<ItemId>,
     max: usize,
@@ -88,6 +90,9 @@ fn connections_page<F: Stacked>(
         if let Some(mark) = marks.name(entry.mark) {
             values.insert("connection-mark", Value::Text(mark.to_string()));
         }
+        if let Some(program) = program(status, F::connections(status.router).key(entry.id)) {
+            values.insert("p2p", Value::Text(program.to_string()));
+        }
         if let Some([original, reply]) = F::connections(status.router).look(entry.id, status.now) {
             values.insert("orig-rate", Value::Rate(original));
             values.insert("repl-rate", Value::Rate(reply));
@@ -95,6 +100,12 @@ fn connections_page<F: Stacked>(
         dynamic(ItemId(BY_PLACE + entry.id.0), values)
     });
     items.collect()
+}
+
+/// The peer-to-peer program of a connection of IPv4, by what layer 7 has kept of it.
+fn program(status: &RouterStatus, key: Option<impl Any>) -> Option<&'static str> {
+    let key: &dyn Any = &key?;
+    p2p::program(status.router.rules.payloads.bytes(key.downcast_ref()?)?)
 }
 
 impl RouterStatus<'_> {

@@ -84,7 +84,7 @@ pub(crate) const CONNECTION_PROPERTIES: [Property; 32] = [
     rate("orig-rate", "Bits a second as the first packet, since it was printed before."),
     rate("repl-rate", "Bits a second against the first packet."),
     field("gre-key", 65535, "The call of PPTP that it is a direction of."),
-    Property::missing("p2p", "layer 7 is not looked at"),
+    text("p2p", "The program that it begins as, where p2p or layer7-protocol look at it."),
 ];
 
 const fn text(name: &'static str, help: &'static str) -> Property {

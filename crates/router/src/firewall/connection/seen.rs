@@ -2,7 +2,7 @@
 
 use super::flow::{Direction, FlowId};
 use super::tcp::TcpState;
-use super::{Connection, Connections};
+use super::{Connection, ConnectionId, Connections};
 use crate::ip::family::Family;
 use wire::FiveTuple;
 use wire::layers::protocol;
@@ -20,6 +20,11 @@ impl<A: Family> Connections<A> {
         let connection = self.get(self.flow(flow).connection)?;
         let original = self.flow(connection.flow(Direction::Original));
         Some((original.tuple(), connection.created_ms))
+    }
+
+    /// The same by its number.
+    pub(crate) fn key(&self, id: ConnectionId) -> Option<(FiveTuple<A>, u32)> {
+        self.key_of(self.get(id)?.flow(Direction::Original))
     }
 
     /// Whether the connection of this key has not ended.

@@ -186,6 +186,11 @@ pub(crate) struct Part<'a> {
 }
 
 impl Payloads {
+    /// What is kept of a connection, zero bytes left out.
+    pub(crate) fn bytes(&self, connection: &Key) -> Option<&[u8]> {
+        self.by_connection.get(connection).map(|payload| &payload.bytes[..])
+    }
+
     /// Whether the connection matches a pattern, this packet included, and whether that is decided
     /// for its life.
     pub(crate) fn matches(

@@ -67,6 +67,12 @@ pub(crate) fn find(name: &str) -> Option<Pattern> {
     PATTERNS.find(name)
 }
 
+/// The program that these payloads of a connection, without zero bytes, are of.
+pub(crate) fn program(payload: &[u8]) -> Option<&'static str> {
+    let first = PATTERNS.matching(payload).into_iter().next()?;
+    PROGRAMS.get(first as usize).map(|(name, _)| *name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +104,7 @@ mod tests {
                 PROGRAMS.iter().map(|(name, _)| *name).filter(|name| is(name)).collect();
             assert_eq!(is("all-p2p"), !names.is_empty(), "{payload:?}");
             assert_eq!(names.pop().unwrap_or_default(), *expected, "{payload:?}");
+            assert_eq!(program(payload).unwrap_or_default(), *expected, "{payload:?}");
             assert!(names.is_empty(), "{payload:?}: {names:?}");
         }
     }
