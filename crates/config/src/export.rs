@@ -135,6 +135,11 @@ impl Run<'_> {
         remarks.extend(others.map(|(id, remark)| (*id, remark.clone())));
         let mut begins = Vec::new();
         self.look(|view| begins = view.status.factory(menu));
+        if begins.is_empty() && menu.property("default").is_some() {
+            let mut factory = Tree::default();
+            self.language.furnish(&mut factory);
+            begins = factory.items(menu.path).iter().map(|item| item.values.clone()).collect();
+        }
         let commands = self.commands(menu, style, &begins);
         if !commands.is_empty() && !style.terse {
             text += menu.path;

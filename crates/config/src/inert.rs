@@ -66,8 +66,7 @@ pub const TABLE: &[(&str, &str)] = &[
     ("/tool mac-server", "nobody logs in by MAC"),
     ("/tool romon", "nobody logs in by MAC"),
     ("/tool sms", "there are no modems"),
-    ("/user aaa", "there is no RADIUS"),
-    ("/user group", "there are the groups read, write and full"),
+    ("/user aaa", "RADIUS is not asked who may log in here"),
 ];
 
 /// Inert menus whose items are interfaces.

@@ -65,7 +65,8 @@ impl Host for Guard<'_> {
     }
 
     fn commit(&mut self, tree: &Tree) -> Result<(), String> {
-        let same = |before: &Tree| before.items(user::MENU.path) == tree.items(user::MENU.path);
+        let menus = [user::MENU.path, user::GROUPS.path];
+        let same = |before: &Tree| menus.iter().all(|menu| before.items(menu) == tree.items(menu));
         if !self.before.as_ref().is_some_and(same) {
             self.may(self.group == Group::Full)?;
             user::check(tree)?;

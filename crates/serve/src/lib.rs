@@ -72,7 +72,7 @@ use config::{Factory, Menu};
 
 /// The menus of the server itself: mount them into the language of a device that is served, and
 /// give that its [`FACTORY`].
-pub const MENUS: &[&Menu] = &[&user::MENU, &service::MENU];
+pub const MENUS: &[&Menu] = &[&user::MENU, &user::GROUPS, &service::MENU];
 
 /// What a device that has these menus has from the beginning: a user, and services that are off.
 pub static FACTORY: Factory = Factory {

@@ -10,10 +10,12 @@
 //! already is taken as it is. It is never shown, and users are not exported, as RouterOS v6 does not
 //! export them.
 //!
-//! Groups are RouterOS's three: `full`; `write`, which changes all but users; `read`, which changes
-//! nothing. A new device has the user `admin` of group `full` without a password.
+//! A group is a list of policies, as RouterOS has them. What they mean here: with `policy` and `write` all may
+//! be done; with `write` all but changing users and groups; with `read` nothing is changed; with none of them
+//! nobody logs in. Who comes by the network needs `api`, who comes by the device's own socket `local`. A new
+//! device has RouterOS's three groups, and the user `admin` of group `full` without a password.
 //!
-//! **Missing**: groups of one's own (`/user group`), `/user active`, `last-logged-in`.
+//! **Missing**: what the other policies say, which are kept; `/user active`, `last-logged-in`.
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
@@ -27,7 +29,9 @@ pub const MENU: Menu = Menu {
     kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: false },
     properties: &[
         Property::new("name", Type::Text, "What the user logs in as.").required().column(),
-        Property::new("group", Type::Enum(GROUPS), "What the user may do.").required().column(),
+        Property::new("group", Type::Reference(&[GROUPS.path]), "What the user may do.")
+            .required()
+            .column(),
         Property::new("address", ADDRESSES, "Where the user may come from; anywhere if empty.")
             .column(),
         Property::new("password", Type::Custom(hash), "Kept hashed, never shown.").secret(),
@@ -35,7 +39,64 @@ pub const MENU: Menu = Menu {
     help: "Who may log in.",
 };
 
-const GROUPS: &[&str] = &["full", "read", "write"];
+/// The menu of groups.
+pub const GROUPS: Menu = Menu {
+    path: "/user group",
+    kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::flag("default", '*', "RouterOS begins with it."),
+        Property::new("name", Type::Text, "Its name.").required().column(),
+        Property::new("policy", Type::Custom(policy), "What who is in it may; !name: may not.")
+            .default("")
+            .column(),
+        Property::only("skin", &Type::Text, &["default"], "there is no WebFig").default("default"),
+    ],
+    help: "What users may do, by groups.",
+};
+
+/// RouterOS's groups; what they do not say they may not.
+const DEFAULT: [(&str, &str); 3] = [
+    ("read", "local,telnet,ssh,reboot,read,test,winbox,password,web,sniff,sensitive,api,romon"),
+    (
+        "write",
+        "local,telnet,ssh,reboot,read,write,test,winbox,password,web,sniff,sensitive,api,romon",
+    ),
+    (
+        "full",
+        "local,telnet,ssh,ftp,reboot,read,write,policy,test,winbox,password,web,sniff,sensitive,api,romon",
+    ),
+];
+
+const POLICIES: &[&str] = &[
+    "api",
+    "dude",
+    "ftp",
+    "local",
+    "password",
+    "policy",
+    "read",
+    "reboot",
+    "rest-api",
+    "romon",
+    "sensitive",
+    "sniff",
+    "ssh",
+    "telnet",
+    "test",
+    "tikapp",
+    "web",
+    "winbox",
+    "write",
+];
+
+/// Reads a list of policies.
+fn policy(text: &str) -> Result<Value, String> {
+    let known = |word: &str| POLICIES.contains(&word.strip_prefix('!').unwrap_or(word));
+    match text.is_empty() || text.split(',').all(known) {
+        true => Ok(Value::Text(text.to_string())),
+        false => Err(format!("policies, and those that are not: {}", POLICIES.join(", "))),
+    }
+}
 
 /// Networks that somebody may come from.
 pub(crate) const ADDRESSES: Type = Type::List(&Type::Cidr);
@@ -79,7 +140,8 @@ impl Account {
             Some(Value::Text(hash)) => hash.clone(),
             _ => String::new(),
         };
-        Some(Account { user: User { name: name.to_string(), group: group_of(item) }, password })
+        let group = group_of(tree, item, if from.is_some() { "api" } else { "local" })?;
+        Some(Account { user: User { name: name.to_string(), group }, password })
     }
 
     /// Whether this is the password. Takes some 20 ms and 19 MiB, unless there is none.
@@ -114,16 +176,29 @@ fn is_within(address: Ipv4Addr, network: Ipv4Addr, length: u8) -> bool {
     (address.to_bits() ^ network.to_bits()) & mask == 0
 }
 
-fn group_of(item: &Item) -> Group {
-    match item.get("group") {
-        Some(Value::Text(group)) if group == "full" => Group::Full,
-        Some(Value::Text(group)) if group == "write" => Group::Write,
-        _ => Group::Read,
+/// What a user may do who comes in this way; nothing of one who may not log in by it.
+fn group_of(tree: &Tree, user: &Item, way: &str) -> Option<Group> {
+    let name = user.name("group");
+    let group = tree.enabled(GROUPS.path).find(|group| group.name("name") == name)?;
+    let policy = GROUPS.read(group).text("policy");
+    let may = |what: &str| policy.split(',').any(|word| word == what);
+    match (may(way), may("write"), may("policy"), may("read")) {
+        (true, true, true, _) => Some(Group::Full),
+        (true, true, false, _) => Some(Group::Write),
+        (true, false, _, true) => Some(Group::Read),
+        _ => None,
     }
 }
 
-/// A new device's user, if there is none.
+/// A new device's groups and its user, where there are none.
 pub(crate) fn install(tree: &mut Tree) {
+    if tree.items(GROUPS.path).is_empty() {
+        for (name, policy) in DEFAULT {
+            let [name, policy] = [name, policy].map(|text| Value::Text(text.to_string()));
+            let default = ("default", Value::Bool(true));
+            tree.push(&GROUPS, [("name", name), ("policy", policy), default].into());
+        }
+    }
     if tree.items(MENU.path).is_empty() {
         let text = |text: &str| Value::Text(text.to_string());
         let admin = [("name", text("admin")), ("group", text("full"))];
@@ -133,7 +208,8 @@ pub(crate) fn install(tree: &mut Tree) {
 
 /// A change that would leave nobody who could make another.
 pub(crate) fn check(tree: &Tree) -> Result<(), String> {
-    match tree.enabled(MENU.path).any(|item| group_of(item) == Group::Full) {
+    let manages = |item| group_of(tree, item, "local") == Some(Group::Full);
+    match tree.enabled(MENU.path).any(manages) {
         true => Ok(()),
         false => Err("failure: at least one enabled user of group full must remain".to_string()),
     }
@@ -173,6 +249,10 @@ mod tests {
 
     fn tree(users: &[&[(&'static str, &str)]]) -> Tree {
         let mut tree = Tree::default();
+        install(&mut tree);
+        tree.items_mut(MENU.path).clear();
+        let own = [("name", "helpdesk"), ("policy", "read,api,!write")];
+        tree.push(&GROUPS, own.map(|(name, text)| (name, Value::Text(text.to_string()))).into());
         for user in users {
             let value = |(name, text): &(&'static str, &str)| {
                 let kind = MENU.property(name).unwrap().kind;
@@ -188,6 +268,7 @@ mod tests {
         let tree = tree(&[
             &[("name", "admin"), ("group", "full")],
             &[("name", "noc"), ("group", "read"), ("password", "secret")],
+            &[("name", "help"), ("group", "helpdesk")],
             &[("name", "far"), ("group", "write"), ("address", "10.0.0.0/8,192.0.2.7")],
         ]);
         let check = |name: &str, password: &str, from: &str, expected: Option<Group>| {
@@ -197,6 +278,8 @@ mod tests {
         };
         check("admin", "", "127.0.0.1", Some(Group::Full));
         check("admin", "x", "127.0.0.1", None);
+        check("help", "", "127.0.0.1", Some(Group::Read));
+        assert!(Account::find(&tree, "help", None).is_none(), "it may not come by the socket");
         check("nobody", "", "127.0.0.1", None);
         check("noc", "secret", "::1", Some(Group::Read));
         check("noc", "Secret", "::1", None);

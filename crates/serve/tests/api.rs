@@ -18,20 +18,20 @@ fn commands_and_their_answers() {
     let mut check = |words: &str, expected: &str| {
         assert_eq!(answer(&mut client, words), expected, "{words}");
     };
-    check("/ip/address/add =address=10.0.0.1/24 =interface=ether1", "!done =ret=*A\n");
-    check("/ip/address/add =address=10.0.1.1/24 =interface=ether2 =comment=x", "!done =ret=*B\n");
+    check("/ip/address/add =address=10.0.0.1/24 =interface=ether1", "!done =ret=*D\n");
+    check("/ip/address/add =address=10.0.1.1/24 =interface=ether2 =comment=x", "!done =ret=*E\n");
     check(
         "/ip/address/print =.proplist=.id,address ?interface=ether2",
-        "!re =.id=*B =address=10.0.1.1/24\n!done\n",
+        "!re =.id=*E =address=10.0.1.1/24\n!done\n",
     );
     check("/ip/address/print =.proplist=address ?>address=11.0.0.0/8", "!done\n");
-    check("/ip/address/set =.id=*B =disabled=yes", "!done\n");
+    check("/ip/address/set =.id=*E =disabled=yes", "!done\n");
     check(
         "/ip/address/print .proplist=address ?disabled=true",
         "!re =address=10.0.1.1/24\n!done\n",
     );
-    check("/ip/address/remove =.id=*B", "!done\n");
-    check("/ip/address/remove =.id=*B", "!trap =category=0 =message=no such item (4)\n");
+    check("/ip/address/remove =.id=*E", "!done\n");
+    check("/ip/address/remove =.id=*E", "!trap =category=0 =message=no such item (4)\n");
     check(
         "/ip/address/add =address=10.0.0.1/24 =interface=ether9",
         "!trap =category=1 =message=input does not match any value of interface\n",
@@ -41,9 +41,9 @@ fn commands_and_their_answers() {
     check("/ip/address/prin", "!trap =category=0 =message=no such command\n");
     check("/system/identity/set =name=box", "!done\n");
     check("/system/identity/print", "!re =name=box\n!done\n");
-    check("/queue/simple/add =name=a", "!done =ret=*D\n");
-    check("/queue/simple/add =name=b", "!done =ret=*E\n");
-    check("/queue/simple/move =numbers=*E =destination=*D", "!done\n");
+    check("/queue/simple/add =name=a", "!done =ret=*10\n");
+    check("/queue/simple/add =name=b", "!done =ret=*11\n");
+    check("/queue/simple/move =numbers=*11 =destination=*10", "!done\n");
     check("/queue/simple/print =.proplist=name", "!re =name=b\n!re =name=a\n!done\n");
     check(
         "/ip/address/print bare",
@@ -123,6 +123,20 @@ fn what_groups_may_do() {
         check("write", words, write);
         check("full", words, full);
     }
+    // Groups of one's own, by their policies; who manages users manages them.
+    answer(&mut admin, "/user/group/add =name=help =policy=read,api,!write");
+    answer(&mut admin, "/user/group/add =name=nobody =policy=test,winbox");
+    for group in ["help", "nobody"] {
+        answer(&mut admin, &format!("/user/add =name={group} =group={group}"));
+    }
+    check("help", "/ip/address/print", true);
+    check("help", "/system/identity/set =name=y", false);
+    check("write", "/user/group/set =.id=help =policy=read,write", false);
+    assert!(served.stranger().login("nobody", Some("")).is_err());
+    let bad = answer(&mut admin, "/user/group/add =name=x =policy=root");
+    assert!(bad.contains("invalid value for argument policy"), "{bad}");
+    answer(&mut admin, "/user/remove =.id=help");
+    answer(&mut admin, "/user/remove =.id=nobody");
     // An export has passwords in it.
     for (name, sees) in [("read", false), ("write", true)] {
         let mut client = served.stranger();
@@ -185,14 +199,14 @@ fn one_hears_what_another_changes() {
         |words: &str| assert!(answer(&mut hands, words).starts_with("!done"), "{words}");
     change("/ip/address/add =address=10.0.0.1/24 =interface=ether1");
     ears.send(&say("/ip/address/print =follow= =.proplist=.id,address,comment .tag=a")).unwrap();
-    assert_eq!(heard(&mut ears), "!re =.id=*A =address=10.0.0.1/24");
+    assert_eq!(heard(&mut ears), "!re =.id=*D =address=10.0.0.1/24");
     change("/ip/address/add =address=10.0.1.1/24 =interface=ether2");
-    assert_eq!(heard(&mut ears), "!re =.id=*B =address=10.0.1.1/24");
-    change("/ip/address/set =.id=*A =interface=ether2");
-    change("/ip/address/set =.id=*A =comment=x");
-    assert_eq!(heard(&mut ears), "!re =.id=*A =address=10.0.0.1/24 =comment=x", "asked for");
-    change("/ip/address/remove =.id=*B");
-    assert_eq!(heard(&mut ears), "!re =.id=*B =.dead=true");
+    assert_eq!(heard(&mut ears), "!re =.id=*E =address=10.0.1.1/24");
+    change("/ip/address/set =.id=*D =interface=ether2");
+    change("/ip/address/set =.id=*D =comment=x");
+    assert_eq!(heard(&mut ears), "!re =.id=*D =address=10.0.0.1/24 =comment=x", "asked for");
+    change("/ip/address/remove =.id=*E");
+    assert_eq!(heard(&mut ears), "!re =.id=*E =.dead=true");
     ears.send(&say("/cancel =tag=a")).unwrap();
     assert_eq!(heard(&mut ears), "!trap =category=2 =message=interrupted");
     assert_eq!([heard(&mut ears), heard(&mut ears)], ["!done", "!done"]);

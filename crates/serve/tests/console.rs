@@ -38,7 +38,7 @@ fn the_place_stays_from_line_to_line() {
     };
     check("/ip address", "", "/ip address");
     check("add address=10.0.0.1/24 interface=ether1", "", "/ip address");
-    check(":put [find]", "*A\n", "/ip address");
+    check(":put [find]", "*D\n", "/ip address");
     check("/", "", "/");
     let (said, place) = typed(&mut client, run("sett 0 x=1"));
     let wrong = "bad command name sett (line 1 column 1) | 1:1 | sett 0 x=1 | one of: export, ";
