@@ -55,6 +55,13 @@ const COUNT: Type = Type::Number(0, i64::MAX);
 /// What a router that forwards does not accept.
 const ACCEPTED: &[&str] = &["yes-if-forwarding-disabled", "no"];
 
+/// An address with its network's length: exports of RouterOS leave `/64` out.
+fn own(text: &str) -> Result<Value, String> {
+    let len = if text.contains('/') { "" } else { "/64" };
+    let value = Type::Cidr6.parse(&format!("{text}{len}"), &config::AnyName);
+    value.map_err(|_| "an address of IPv6, such as 2001:db8::1/64".to_string())
+}
+
 /// `/ipv6 address`.
 pub const ADDRESS: Menu = Menu {
     path: "/ipv6 address",
@@ -64,9 +71,13 @@ pub const ADDRESS: Menu = Menu {
         Property::flag("dynamic", 'D', "Made by the router."),
         Property::flag("global", 'G', "Not of one link only."),
         Property::flag("link-local", 'L', "Of one link."),
-        Property::new("address", Type::Cidr6, "The address and its network's length.")
-            .required()
-            .column(),
+        Property::new(
+            "address",
+            Type::Custom(own),
+            "The address and its network's length, or /64.",
+        )
+        .required()
+        .column(),
         Property::new(
             "from-pool",
             WORD,

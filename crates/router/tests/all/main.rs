@@ -21,6 +21,7 @@ mod facilities;
 mod fast_path;
 mod fasttrack;
 mod field;
+mod field_packets;
 mod forwarding;
 mod fragments;
 mod frames_short;

@@ -64,15 +64,28 @@ impl Rig {
 
     /// The same, with frames of this slab: there cannot be more than 256 of them.
     pub(crate) fn with_slab(slab: &Slab, capabilities: &[Capabilities]) -> Rig {
-        let slab = slab.clone();
-        let lost = slab.frames_out();
         let infos = (1..).zip(capabilities).map(|(i, &capabilities)| PortInfo {
             name: format!("ether{i}"),
             mac: own_mac(i),
             capabilities,
         });
-        let n = capabilities.len();
-        let router = Router::new(infos.collect(), &slab);
+        Rig::of(slab, infos.collect())
+    }
+
+    /// Ports with other names.
+    pub(crate) fn with_names(names: &[&str]) -> Rig {
+        let infos = (1..).zip(names).map(|(i, name)| PortInfo {
+            name: name.to_string(),
+            mac: own_mac(i),
+            capabilities: Capabilities::default(),
+        });
+        Rig::of(&Slab::new(4096).unwrap(), infos.collect())
+    }
+
+    fn of(slab: &Slab, infos: Vec<PortInfo>) -> Rig {
+        let slab = slab.clone();
+        let (lost, n) = (slab.frames_out(), infos.len());
+        let router = Router::new(infos, &slab);
         let (ports, wires) = (0..n).map(|_| memory::wire(1024)).unzip();
         let console = Interpreter::new(MENUS.to_vec()).with_commands(COMMANDS);
         let mut console = console.with_versions(router::version::translate);

@@ -29,6 +29,7 @@ pub(crate) static SNIFFER: Menu = Menu {
         Property::new("filter-ipv6-address", ADDRESSES6, "The same of IPv6."),
         Property::new("filter-ip-protocol", PROTOCOLS, "IP protocol."),
         Property::new("filter-port", PORTS, "Source or destination port."),
+        Property::only("filter-size", &Type::Text, &[""], "frames of all lengths are kept"),
         Property::missing("filter-cpu", "a router runs on one core"),
         Property::new("filter-vlan", VLANS, "VLAN of the outermost tag."),
         Property::new("filter-direction", DIRECTION, "Received, sent, or both.").default("any"),
