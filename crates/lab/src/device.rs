@@ -84,7 +84,7 @@ impl Device {
         Ok((Device::with(ports, slab, Clock::start()), wires))
     }
 
-    /// Two devices, one behind the other, as [`far`](Self::far): what comes by the first wire goes through both
+    /// Two devices, one behind the other: what comes by the first wire goes through both
     /// to the second.
     ///
     /// # Errors
