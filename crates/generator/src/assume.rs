@@ -16,7 +16,7 @@
 //! that does not answer is asked again and again.
 
 use super::catalogue::{Catalogue, Headers, Template};
-use super::stack::{Field, Field6, Found, Header};
+use super::stack::{Found, Header};
 use super::surroundings::Surroundings;
 use config::{Item, ItemId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,7 +140,8 @@ fn assume(
     let toward = gateway.or(dst);
     assumed.found.ip_src = toward.and_then(|toward| host.source(port, toward));
     assumed.found.mac_src = catalogue.interfaces.get(port).map_or(MacAddr::default(), |i| i.mac);
-    if !matches!(headers.first(), Some(Header::Mac { dst: None, .. })) {
+    let unknown = |header: &&Header| header.name() == "mac" && header.given("mac-dst").is_none();
+    if headers.first().filter(unknown).is_none() {
         return assumed; // nobody needs to be asked
     }
     let local = dst.filter(|_| gateway.is_none()).and_then(|dst| host.owner(dst));
@@ -177,12 +178,14 @@ fn assume(
 
 /// Source and destination of the first IP header, as far as they are given.
 fn ends(headers: &[Header]) -> (Option<IpAddr>, Option<IpAddr>) {
-    let v4 = |field: &Field| IpAddr::from(Ipv4Addr::from(field.first as u32));
-    let v6 = |field: &Field6| IpAddr::from(Ipv6Addr::from(field.first));
-    let of = |header: &Header| match header {
-        Header::Ip(ip) => Some((ip.src.as_ref().map(v4), ip.dst.as_ref().map(v4))),
-        Header::Ip6(ip) => Some((ip.src.as_ref().map(v6), ip.dst.as_ref().map(v6))),
-        _ => None,
+    let address = |name: &str| {
+        let first = |family: &str| {
+            let header = headers.iter().find(|header| header.name().starts_with("ip"))?;
+            let field = header.given(&format!("{family}-{name}"))?;
+            Some(field.first)
+        };
+        let v4 = first("ip").map(|bits| IpAddr::from(Ipv4Addr::from(bits as u32)));
+        v4.or_else(|| first("ipv6").map(|bits| IpAddr::from(Ipv6Addr::from(bits))))
     };
-    headers.iter().find_map(of).unwrap_or_default()
+    (address("src"), address("dst"))
 }

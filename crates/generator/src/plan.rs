@@ -10,7 +10,7 @@
 use super::Generator;
 use super::assume::Assumed;
 use super::catalogue::{Headers, StreamItem, Template};
-use super::stack::{Field, Header};
+use super::stack::Found;
 use super::test::{LanePlan, Plan};
 use config::{Call, Value};
 use measure::frame::Lengths;
@@ -182,29 +182,24 @@ impl Generator {
 /// What a template needs and has not.
 fn lacks(template: &Template, assumed: &Assumed) -> Option<String> {
     let Headers::Stack(headers) = &template.headers else { return None };
-    let unknown = |field: &Option<Field>, known: bool| field.is_none() && !known;
-    let is =
-        |found: Option<IpAddr>, family: fn(&IpAddr) -> bool| found.is_some_and(|ip| family(&ip));
-    headers.iter().find_map(|header| match header {
-        Header::Mac { dst, .. } if unknown(dst, assumed.found.mac_dst != Default::default()) => {
-            Some(assumed.lacks.clone().unwrap_or_else(|| {
-                "no mac-dst: give it, or ip-gateway, or ip-dst and an address on its port"
-                    .to_string()
-            }))
+    let Found { mac_dst, ip_src, ip_dst, .. } = assumed.found;
+    headers.iter().find_map(|header| {
+        let name = header.name();
+        let lacks = |side: &str| header.given(&format!("{name}-{side}")).is_none();
+        let is = |ip: Option<IpAddr>| ip.is_some_and(|ip| ip.is_ipv4() == (name == "ip"));
+        match name {
+            "mac" if lacks("dst") && mac_dst == Default::default() => {
+                Some(assumed.lacks.clone().unwrap_or_else(|| {
+                    "no mac-dst: give it, or ip-gateway, or ip-dst and an address on its port"
+                        .to_string()
+                }))
+            }
+            "ip" | "ipv6" if lacks("src") && !is(ip_src) => {
+                Some(format!("no {name}-src, and no address on its port to assume"))
+            }
+            "ip" | "ipv6" if lacks("dst") && !is(ip_dst) => Some(format!("no {name}-dst")),
+            _ => None,
         }
-        Header::Ip(ip) if ip.src.is_none() && !is(assumed.found.ip_src, IpAddr::is_ipv4) => {
-            Some("no ip-src, and no address on its port to assume".to_string())
-        }
-        Header::Ip(ip) if ip.dst.is_none() && !is(assumed.found.ip_dst, IpAddr::is_ipv4) => {
-            Some("no ip-dst".to_string())
-        }
-        Header::Ip6(ip) if ip.src.is_none() && !is(assumed.found.ip_src, IpAddr::is_ipv6) => {
-            Some("no ipv6-src, and no address on its port to assume".to_string())
-        }
-        Header::Ip6(ip) if ip.dst.is_none() && !is(assumed.found.ip_dst, IpAddr::is_ipv6) => {
-            Some("no ipv6-dst".to_string())
-        }
-        _ => None,
     })
 }
 

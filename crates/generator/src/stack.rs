@@ -18,94 +18,239 @@ use measure::vary::{Pick, Values};
 use std::net::IpAddr;
 use wire::MacAddr;
 
-/// One header of a stack. `None`: to be assumed.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Header {
-    Mac { src: Option<Field>, dst: Option<Field>, protocol: Option<u16> },
-    Vlan { id: u16, priority: u16, protocol: Option<u16> },
-    Ip(Ip),
-    Ip6(Ip6),
-    Udp { src: Field, dst: Field, checksum: Option<u16> },
-    Tcp(Tcp),
-    Raw(Vec<u8>),
+/// A kind of header.
+#[derive(Debug, PartialEq)]
+struct Kind {
+    name: &'static str,
+    /// What announces it: its EtherType, its IP protocol.
+    announced: (u16, u16),
+    /// Its bytes, where all properties are zero.
+    bytes: &'static [u8],
+    properties: &'static [Property],
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ip {
-    pub(super) src: Option<Field>,
-    pub(super) dst: Option<Field>,
-    dscp: u8,
-    id: u16,
-    frag_off: u16,
-    ttl: u8,
-    protocol: Option<u8>,
-}
+/// A property: its name, where its bytes begin in the header, how many they are, the bits behind it, and
+/// what it is without a value.
+type Property = (&'static str, usize, usize, u32, Unsaid);
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ip6 {
-    pub(super) src: Option<Field6>,
-    pub(super) dst: Option<Field6>,
-    traffic_class: u8,
-    flow_label: u32,
-    hop_limit: u8,
-    next_header: Option<u8>,
-}
-
-/// An address of IPv6: the first, and the last if there are several, which differ in their lower halves.
+/// A property's value where none is given.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Field6 {
-    pub(super) first: u128,
-    last: u128,
+enum Unsaid {
+    Is(u16),
+    /// The flags of a segment of an established connection.
+    Ack,
+    /// A checksum that is computed.
+    Auto,
+    /// What the box finds.
+    MacSrc,
+    MacDst,
+    IpSrc,
+    IpDst,
+    /// What announces the next header, and the words for it.
+    Type,
+    Protocol(&'static [(&'static str, u16)]),
 }
 
-impl Field6 {
-    fn still(address: u128) -> Field6 {
-        Field6 { first: address, last: address }
+use Unsaid::{Ack, Auto, IpDst, IpSrc, Is, MacDst, MacSrc, Protocol, Type};
+
+const IPV4: [u8; 20] = [0x45, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+const IPV6: [u8; 40] = {
+    let mut bytes = [0; 40];
+    bytes[0] = 0x60;
+    bytes
+};
+
+/// IEEE 802's first EtherType, and RFC 3692's first protocol, for experiments: what is behind a
+/// raw header, or nothing, is nobody else's.
+const EXPERIMENTAL: (u16, u16) = (0x88b5, 253);
+
+const KINDS: [Kind; 7] = [
+    Kind {
+        name: "mac",
+        announced: EXPERIMENTAL,
+        bytes: &[0; 14],
+        properties: &[
+            ("mac-dst", 0, 6, 0, MacDst),
+            ("mac-src", 6, 6, 0, MacSrc),
+            ("mac-protocol", 12, 2, 0, Type),
+        ],
+    },
+    Kind {
+        name: "vlan",
+        announced: (0x8100, EXPERIMENTAL.1),
+        bytes: &[0; 4],
+        properties: &[
+            ("vlan-id", 0, 2, 0, Is(0)),
+            ("vlan-priority", 0, 2, 13, Is(0)),
+            ("vlan-protocol", 2, 2, 0, Type),
+        ],
+    },
+    Kind {
+        name: "ip",
+        announced: (0x0800, 4),
+        bytes: &IPV4,
+        properties: &[
+            ("ip-dscp", 1, 1, 0, Is(0)),
+            ("ip-id", 4, 2, 0, Is(0)),
+            ("ip-frag-off", 6, 2, 0, Is(0)),
+            ("ip-ttl", 8, 1, 0, Is(64)),
+            ("ip-protocol", 9, 1, 0, Protocol(&IP_PROTOCOLS)),
+            ("ip-src", 12, 4, 0, IpSrc),
+            ("ip-dst", 16, 4, 0, IpDst),
+        ],
+    },
+    Kind {
+        name: "ipv6",
+        announced: (0x86dd, 41),
+        bytes: &IPV6,
+        properties: &[
+            ("ipv6-traffic-class", 0, 4, 20, Is(0)),
+            ("ipv6-flow-label", 0, 4, 0, Is(0)),
+            ("ipv6-next-header", 6, 1, 0, Protocol(&NEXT_HEADERS)),
+            ("ipv6-hop-limit", 7, 1, 0, Is(64)),
+            ("ipv6-src", 8, 16, 0, IpSrc),
+            ("ipv6-dst", 24, 16, 0, IpDst),
+        ],
+    },
+    Kind {
+        name: "udp",
+        announced: (EXPERIMENTAL.0, 17),
+        bytes: &[0; 8],
+        properties: &[
+            ("udp-src-port", 0, 2, 0, Is(100)),
+            ("udp-dst-port", 2, 2, 0, Is(200)),
+            ("udp-checksum", 6, 2, 0, Auto),
+        ],
+    },
+    Kind {
+        name: "tcp",
+        announced: (EXPERIMENTAL.0, 6),
+        bytes: &[0; 20],
+        properties: &[
+            ("tcp-src-port", 0, 2, 0, Is(100)),
+            ("tcp-dst-port", 2, 2, 0, Is(200)),
+            ("tcp-syn", 4, 4, 0, Is(0)),
+            ("tcp-ack", 8, 4, 0, Is(0)),
+            ("tcp-data-offset", 12, 1, 4, Is(5)),
+            ("tcp-flags", 13, 1, 0, Ack),
+            ("tcp-window-size", 14, 2, 0, Is(8192)),
+            ("tcp-urgent-pointer", 18, 2, 0, Is(0)),
+        ],
+    },
+    Kind { name: "raw", announced: EXPERIMENTAL, bytes: &[], properties: &[] },
+];
+
+/// One header of a stack.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Header {
+    kind: &'static Kind,
+    /// Of each of its properties; `None`: to be assumed.
+    values: Vec<Option<Field>>,
+    raw: Vec<u8>,
+}
+
+impl Header {
+    pub(super) fn name(&self) -> &'static str {
+        self.kind.name
     }
 
-    fn read(value: &Value) -> Result<Field6, String> {
-        match *value {
-            Value::Address6(address) => Ok(Field6::still(address.into())),
-            Value::Cidr6(address, 128) => Ok(Field6::still(address.into())),
-            Value::Cidr6(address, len @ 64..) => {
-                let hosts = u128::MAX.checked_shr(len.into()).unwrap_or(0);
-                let first = u128::from(address) & !hosts;
-                Ok(Field6 { first, last: first | hosts })
+    /// What was given for a property of this header.
+    pub(super) fn given(&self, property: &str) -> Option<&Field> {
+        let at = self.kind.properties.iter().position(|(name, ..)| *name == property)?;
+        self.values[at].as_ref()
+    }
+
+    /// What announces it, and nothing.
+    fn announced(header: Option<&Header>) -> (u16, u16) {
+        header.map_or(EXPERIMENTAL, |header| header.kind.announced)
+    }
+
+    /// Writes it behind those before.
+    fn put(&self, frame: &mut FramePlan, next: Option<&Header>, found: Found) {
+        let start = frame.header.len();
+        frame.header.extend(self.kind.bytes.iter().chain(&self.raw));
+        match self.name() {
+            "ip" => frame.ipv4.push(start),
+            "ipv6" => frame.ipv6.push(start),
+            "tcp" => frame.transport = Some((start, Transport::Tcp)),
+            "udp" => {
+                let given = self.given("udp-checksum");
+                let kind = given.map_or(Transport::UdpChecksum, |_| Transport::Udp);
+                frame.transport = Some((start, kind));
             }
-            ref other => {
-                Err(format!("failure: {other} has too many addresses: 64 bits vary at most"))
+            _ => {}
+        }
+        for (value, &(_, at, width, shift, unsaid)) in self.values.iter().zip(self.kind.properties)
+        {
+            let at = start + at;
+            let first = value.as_ref().map(|field| field.first);
+            let first = first.unwrap_or_else(|| unsaid.number(width, next, found)) << shift;
+            let bytes = &mut frame.header[at..at + width];
+            bytes.iter_mut().zip(&first.to_be_bytes()[16 - width..]).for_each(|(to, of)| *to |= of);
+            if let Some((mask, values, pick)) = value.as_ref().and_then(|field| field.vary.clone())
+            {
+                // Of an IPv6 address the lower half.
+                let (at, width) = (at + width.saturating_sub(8), width.min(8));
+                let mask = mask & (u64::MAX >> (64 - 8 * width));
+                frame.varying.push(Varying { at, width, mask, values, pick, link: None });
             }
         }
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tcp {
-    src: Field,
-    dst: Field,
-    sequence: Field,
-    acknowledgment: Field,
-    data_offset: u8,
-    flags: u8,
-    window: u16,
-    urgent: u16,
+impl Unsaid {
+    fn number(self, width: usize, next: Option<&Header>, found: Found) -> u128 {
+        let address = |found: Option<IpAddr>| match (found, width) {
+            (Some(IpAddr::V4(address)), 4) => u32::from(address).into(),
+            (Some(IpAddr::V6(address)), 16) => address.into(),
+            _ => 0,
+        };
+        match self {
+            Is(number) => number.into(),
+            Ack => 0x10,
+            Auto => 0,
+            MacSrc => found.mac_src.to_u64().into(),
+            MacDst => found.mac_dst.to_u64().into(),
+            IpSrc => address(found.ip_src),
+            IpDst => address(found.ip_dst),
+            Type => Header::announced(next).0.into(),
+            Protocol(_) => Header::announced(next).1.into(),
+        }
+    }
+
+    /// The same as it is shown; `None` of what is not known.
+    fn shown(self, next: Option<&Header>, found: Found) -> Option<String> {
+        let mac = |mac: MacAddr| (mac != MacAddr::default()).then(|| mac.to_string());
+        let (ethertype, protocol) = Header::announced(next);
+        match self {
+            Is(number) => Some(number.to_string()),
+            Ack => Some("ack".to_string()),
+            Auto => Some("auto".to_string()),
+            MacSrc => mac(found.mac_src),
+            MacDst => mac(found.mac_dst),
+            IpSrc => found.ip_src.map(|ip| ip.to_string()),
+            IpDst => found.ip_dst.map(|ip| ip.to_string()),
+            Type => Some(spell(&ETHERTYPES, ethertype)),
+            Protocol(words) => Some(spell(words, protocol)),
+        }
+    }
 }
 
-/// A field's first value, and what of it varies.
+/// A field's first value, and what of its last eight bytes varies.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field {
-    pub(super) first: u64,
+    pub(super) first: u128,
     vary: Option<(u64, Values, Pick)>,
 }
 
 impl Field {
-    pub(super) fn still(value: u64) -> Field {
-        Field { first: value, vary: None }
+    fn still(value: impl Into<u128>) -> Field {
+        Field { first: value.into(), vary: None }
     }
 
     fn range(first: u64, last: u64) -> Field {
         let vary = (first != last).then_some((u64::MAX, Values::Range(first, last), Pick::InTurn));
-        Field { first, vary }
+        Field { first: first.into(), vary }
     }
 
     /// The bits of `mask` stay, the others of `width` bits are random.
@@ -113,11 +258,26 @@ impl Field {
         let all = u64::MAX >> (64 - width);
         let random = !mask & all;
         let vary = (random != 0).then_some((random, Values::Range(0, all), Pick::Random));
-        Field { first: value, vary }
+        Field { first: value.into(), vary }
     }
 
-    fn read(value: &Value) -> Field {
-        match value {
+    /// # Errors
+    /// RouterOS's words for what has too many values.
+    fn read(value: &Value, unsaid: Unsaid) -> Result<Option<Field>, String> {
+        Ok(Some(match value {
+            Value::Text(text) => {
+                let words = match unsaid {
+                    Type => &ETHERTYPES[..],
+                    Protocol(words) => words,
+                    _ => &[],
+                };
+                let known = words.iter().find(|(word, _)| word == text);
+                return Ok(known.map(|(_, number)| Field::still(*number)));
+            }
+            Value::List(flags) => {
+                let bit = |flag: &Value| FLAGS.iter().position(|name| *name == flag.to_string());
+                Field::still(flags.iter().filter_map(bit).fold(0u8, |all, bit| all | 1 << bit))
+            }
             Value::Mac(mac) => Field::still(mac.to_u64()),
             Value::MacMask(mac, mask) => Field::masked(mac.to_u64(), mask.to_u64(), 48),
             Value::Range(range) => Field::range(range.first().into(), range.last().into()),
@@ -127,10 +287,22 @@ impl Field {
                 (Value::Number(port), Value::Number(mask)) => {
                     Field::masked(*port as u64, *mask as u64, 16)
                 }
-                _ => Field::still(0),
+                _ => Field::still(0u8),
             },
-            _ => Field::still(0),
-        }
+            Value::Address6(address) => Field::still(*address),
+            Value::Cidr6(address, len @ 64..) => {
+                let hosts = u128::MAX.checked_shr((*len).into()).unwrap_or(0);
+                let first = u128::from(*address) & !hosts;
+                let mask = hosts as u64;
+                let vary = (mask != 0).then_some((mask, Values::Range(0, mask), Pick::InTurn));
+                Field { first, vary }
+            }
+            Value::Cidr6(..) => {
+                let text = format!("failure: {value} has too many addresses: 64 bits vary at most");
+                return Err(text);
+            }
+            _ => Field::still(0u8),
+        }))
     }
 }
 
@@ -141,22 +313,6 @@ pub(super) struct Found {
     pub(super) mac_dst: MacAddr,
     pub(super) ip_src: Option<IpAddr>,
     pub(super) ip_dst: Option<IpAddr>,
-}
-
-impl Found {
-    fn address(found: Option<IpAddr>) -> Field {
-        match found {
-            Some(IpAddr::V4(address)) => Field::still(u32::from(address).into()),
-            _ => Field::still(0),
-        }
-    }
-
-    fn address6(found: Option<IpAddr>) -> Field6 {
-        match found {
-            Some(IpAddr::V6(address)) => Field6::still(address.into()),
-            _ => Field6::still(0),
-        }
-    }
 }
 
 /// Reads a template's stack.
@@ -170,7 +326,7 @@ pub(super) fn read(item: Read) -> Result<Vec<Header>, String> {
     let mut headers = Vec::new();
     for (i, name) in names.iter().enumerate() {
         let nth = names[..i].iter().filter(|other| *other == name).count();
-        headers.push(lists.header(name, nth)?);
+        headers.push(lists.header(i, nth)?);
     }
     Ok(headers)
 }
@@ -208,11 +364,15 @@ struct Lists<'a> {
 impl Lists<'_> {
     /// The value for the `nth` occurrence of a header.
     fn value(&self, header: &str, nth: usize, name: &str) -> Result<Option<Value>, String> {
-        let values = self.item.list(name);
+        let values = match self.item.opt(name).as_deref() {
+            None => return Ok(None),
+            // A header's flags are one value.
+            Some(Value::List(values)) if name != "tcp-flags" => values.clone(),
+            Some(value) => return Ok(Some(value.clone())),
+        };
         let there = self.names.iter().filter(|other| *other == header).count();
         match values.len() {
-            0 => Ok(None),
-            1 => Ok(values.into_iter().next()),
+            0 | 1 => Ok(values.into_iter().next()),
             n if n == there => Ok(values.into_iter().nth(nth)),
             n => Err(format!(
                 "failure: {name} has {n} values, the stack {there} {header} headers: give 1 or \
@@ -221,135 +381,29 @@ impl Lists<'_> {
         }
     }
 
-    fn number(&self, header: &str, nth: usize, name: &str, default: u64) -> Result<u64, String> {
-        Ok(match self.value(header, nth, name)? {
-            Some(Value::Number(number)) => number as u64,
-            _ => default,
-        })
-    }
-
-    fn field(&self, header: &str, nth: usize, name: &str) -> Result<Option<Field>, String> {
-        Ok(self.value(header, nth, name)?.map(|value| Field::read(&value)))
-    }
-
-    fn word<T: Copy + TryFrom<i64>>(
-        &self,
-        header: &str,
-        nth: usize,
-        name: &str,
-        words: &[(&str, T)],
-    ) -> Result<Option<T>, String> {
-        Ok(match self.value(header, nth, name)? {
-            Some(Value::Number(number)) => T::try_from(number).ok(),
-            Some(Value::Text(text)) => {
-                words.iter().find(|(word, _)| *word == text).map(|(_, number)| *number)
-            }
-            _ => None,
-        })
-    }
-
-    fn header(&self, name: &str, nth: usize) -> Result<Header, String> {
-        let (item, port) = (self.item, |number| Field::still(number));
-        let optional = |name: &str, default: u64| {
-            item.opt(name).map_or(Field::still(default), |value| Field::read(&value))
-        };
-        Ok(match name {
-            "mac" => Header::Mac {
-                src: self.field(name, nth, "mac-src")?,
-                dst: self.field(name, nth, "mac-dst")?,
-                protocol: self.word(name, nth, "mac-protocol", &ETHERTYPES)?,
-            },
-            "vlan" => Header::Vlan {
-                id: self.number(name, nth, "vlan-id", 0)? as u16,
-                priority: self.number(name, nth, "vlan-priority", 0)? as u16,
-                protocol: self.word(name, nth, "vlan-protocol", &ETHERTYPES)?,
-            },
-            "ip" => Header::Ip(Ip {
-                src: self.field(name, nth, "ip-src")?,
-                dst: self.field(name, nth, "ip-dst")?,
-                dscp: self.number(name, nth, "ip-dscp", 0)? as u8,
-                id: self.number(name, nth, "ip-id", 0)? as u16,
-                frag_off: self.number(name, nth, "ip-frag-off", 0)? as u16,
-                ttl: self.number(name, nth, "ip-ttl", 64)? as u8,
-                protocol: self.word(name, nth, "ip-protocol", &IP_PROTOCOLS)?,
-            }),
-            "ipv6" => {
-                let address = |property| -> Result<Option<Field6>, String> {
-                    let value = self.value(name, nth, property)?;
-                    value.map(|value| Field6::read(&value)).transpose()
-                };
-                Header::Ip6(Ip6 {
-                    src: address("ipv6-src")?,
-                    dst: address("ipv6-dst")?,
-                    traffic_class: self.number(name, nth, "ipv6-traffic-class", 0)? as u8,
-                    flow_label: self.number(name, nth, "ipv6-flow-label", 0)? as u32,
-                    hop_limit: self.number(name, nth, "ipv6-hop-limit", 64)? as u8,
-                    next_header: self.word(name, nth, "ipv6-next-header", &NEXT_HEADERS)?,
-                })
-            }
-            "udp" => Header::Udp {
-                src: self.field(name, nth, "udp-src-port")?.unwrap_or(port(100)),
-                dst: self.field(name, nth, "udp-dst-port")?.unwrap_or(port(200)),
-                checksum: match self.value(name, nth, "udp-checksum")? {
-                    Some(Value::Text(_)) => None,
-                    Some(Value::Number(number)) => Some(number as u16),
-                    // RFC 8200 §8.1: behind IPv6 there is one.
-                    _ if self.names.windows(2).any(|pair| pair == ["ipv6", "udp"]) => None,
-                    _ => Some(0),
-                },
-            },
-            "tcp" => {
-                let flag = |flag: &Value| {
-                    FLAGS
-                        .iter()
-                        .position(|name| *name == flag.to_string())
-                        .map_or(0, |bit| 1 << bit)
-                };
-                let flags = item.list("tcp-flags").iter().map(flag).fold(0u8, |all, bit| all | bit);
-                Header::Tcp(Tcp {
-                    src: self.field(name, nth, "tcp-src-port")?.unwrap_or(port(100)),
-                    dst: self.field(name, nth, "tcp-dst-port")?.unwrap_or(port(200)),
-                    sequence: optional("tcp-syn", 0),
-                    acknowledgment: optional("tcp-ack", 0),
-                    data_offset: optional("tcp-data-offset", 5).first as u8,
-                    flags: if item.opt("tcp-flags").is_some() { flags } else { TCP_ACK },
-                    window: optional("tcp-window-size", 8192).first as u16,
-                    urgent: optional("tcp-urgent-pointer", 0).first as u16,
-                })
-            }
-            _ => match self.value(name, nth, "raw-header")? {
-                Some(Value::Text(hex)) => Header::Raw(bytes(&hex)),
+    /// The header at this place of the stack, the `nth` of its kind.
+    fn header(&self, at: usize, nth: usize) -> Result<Header, String> {
+        let name = self.names[at].as_str();
+        let known = KINDS.iter().find(|kind| kind.name == name);
+        let kind = known.ok_or_else(|| format!("failure: header-stack: no header {name}"))?;
+        let mut values = vec![];
+        for &(property, .., unsaid) in kind.properties {
+            let value = self.value(name, nth, property)?;
+            values.push(match value {
+                // RFC 8200 §8.1: behind IPv6 there is one.
+                None if unsaid == Auto && self.names[at - 1] != "ipv6" => Some(Field::still(0u8)),
+                None => None,
+                Some(value) => Field::read(&value, unsaid)?,
+            });
+        }
+        let raw = match name == "raw" {
+            false => vec![],
+            true => match self.value(name, nth, "raw-header")? {
+                Some(Value::Text(hex)) => bytes(&hex),
                 _ => return Err("failure: a raw header needs raw-header=, its bytes".to_string()),
             },
-        })
-    }
-}
-
-/// Of a segment of an established connection.
-const TCP_ACK: u8 = 0x10;
-
-/// IEEE 802's first EtherType, and RFC 3692's first protocol, for experiments: what is behind a
-/// raw header, or nothing, is nobody else's.
-const EXPERIMENTAL: (u16, u8) = (0x88b5, 253);
-
-/// The EtherType that announces this header.
-pub(super) fn ethertype(next: Option<&Header>) -> u16 {
-    match next {
-        Some(Header::Ip(_)) => 0x0800,
-        Some(Header::Ip6(_)) => 0x86dd,
-        Some(Header::Vlan { .. }) => 0x8100,
-        _ => EXPERIMENTAL.0,
-    }
-}
-
-/// The IP protocol that announces this header.
-pub(super) fn ip_protocol(next: Option<&Header>) -> u8 {
-    match next {
-        Some(Header::Ip(_)) => 4,
-        Some(Header::Ip6(_)) => 41,
-        Some(Header::Udp { .. }) => 17,
-        Some(Header::Tcp(_)) => 6,
-        _ => EXPERIMENTAL.1,
+        };
+        Ok(Header { kind, values, raw })
     }
 }
 
@@ -362,102 +416,9 @@ pub(super) fn plan(
 ) -> FramePlan {
     let mut frame = payload.plan(lengths);
     for (i, header) in headers.iter().enumerate() {
-        let mut put = Put { frame: &mut frame };
-        put.header(header, headers.get(i + 1), found);
+        header.put(&mut frame, headers.get(i + 1), found);
     }
     frame
-}
-
-/// A plan whose header is being written.
-struct Put<'a> {
-    frame: &'a mut FramePlan,
-}
-
-impl Put<'_> {
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.frame.header.extend(bytes);
-    }
-
-    fn u16(&mut self, value: u16) {
-        self.bytes(&value.to_be_bytes());
-    }
-
-    fn field(&mut self, field: &Field, width: usize) {
-        let at = self.frame.header.len();
-        self.bytes(&field.first.to_be_bytes()[8 - width..]);
-        if let Some((mask, values, pick)) = &field.vary {
-            let mask = mask & (u64::MAX >> (64 - 8 * width));
-            let values = values.clone();
-            self.frame.varying.push(Varying { at, width, mask, values, pick: *pick, link: None });
-        }
-    }
-
-    fn field6(&mut self, Field6 { first, last }: Field6) {
-        let at = self.frame.header.len();
-        self.bytes(&first.to_be_bytes());
-        if first != last {
-            let (at, mask) = (at + 8, (first ^ last) as u64);
-            let values = Values::Range(first as u64 & mask, last as u64 & mask);
-            let pick = Pick::InTurn;
-            self.frame.varying.push(Varying { at, width: 8, mask, values, pick, link: None });
-        }
-    }
-
-    fn header(&mut self, header: &Header, next: Option<&Header>, found: Found) {
-        let at = self.frame.header.len();
-        match header {
-            Header::Mac { src, dst, protocol } => {
-                let or = |field: &Option<Field>, mac: MacAddr| {
-                    field.clone().unwrap_or(Field::still(mac.to_u64()))
-                };
-                self.field(&or(dst, found.mac_dst), 6);
-                self.field(&or(src, found.mac_src), 6);
-                self.u16(protocol.unwrap_or(ethertype(next)));
-            }
-            Header::Vlan { id, priority, protocol } => {
-                self.u16(priority << 13 | id);
-                self.u16(protocol.unwrap_or(ethertype(next)));
-            }
-            Header::Ip(ip) => {
-                self.frame.ipv4.push(at);
-                self.bytes(&[0x45, ip.dscp, 0, 0]);
-                self.u16(ip.id);
-                self.u16(ip.frag_off);
-                self.bytes(&[ip.ttl, ip.protocol.unwrap_or(ip_protocol(next)), 0, 0]);
-                self.field(&ip.src.clone().unwrap_or(Found::address(found.ip_src)), 4);
-                self.field(&ip.dst.clone().unwrap_or(Found::address(found.ip_dst)), 4);
-            }
-            Header::Ip6(ip) => {
-                self.frame.ipv6.push(at);
-                let first = 6 << 28 | u32::from(ip.traffic_class) << 20 | ip.flow_label & 0xf_ffff;
-                self.bytes(&first.to_be_bytes());
-                self.u16(0);
-                self.bytes(&[ip.next_header.unwrap_or(ip_protocol(next)), ip.hop_limit]);
-                self.field6(ip.src.unwrap_or(Found::address6(found.ip_src)));
-                self.field6(ip.dst.unwrap_or(Found::address6(found.ip_dst)));
-            }
-            Header::Udp { src, dst, checksum } => {
-                let kind = checksum.map_or(Transport::UdpChecksum, |_| Transport::Udp);
-                self.frame.transport = Some((at, kind));
-                self.field(src, 2);
-                self.field(dst, 2);
-                self.u16(0);
-                self.u16(checksum.unwrap_or(0));
-            }
-            Header::Tcp(tcp) => {
-                self.frame.transport = Some((at, Transport::Tcp));
-                self.field(&tcp.src, 2);
-                self.field(&tcp.dst, 2);
-                self.field(&tcp.sequence, 4);
-                self.field(&tcp.acknowledgment, 4);
-                self.bytes(&[tcp.data_offset << 4, tcp.flags]);
-                self.u16(tcp.window);
-                self.u16(0);
-                self.u16(tcp.urgent);
-            }
-            Header::Raw(bytes) => self.bytes(bytes),
-        }
-    }
 }
 
 /// What is assumed for properties of the stack that have no value, as `assumed-…` shows it; `None`
@@ -467,37 +428,12 @@ pub(super) fn assumed(headers: &[Header], found: Found, item: Read, name: &str) 
     if item.opt(property).is_some() {
         return None;
     }
-    let next = |i: usize| headers.get(i + 1);
-    let mac = |mac: MacAddr| (mac != MacAddr::default()).then(|| mac.to_string());
     let one = |(i, header): (usize, &Header)| -> Option<String> {
-        let fixed = |text: &str| Some(text.to_string());
-        match (header, property) {
-            (Header::Mac { .. }, "mac-src") => mac(found.mac_src),
-            (Header::Mac { .. }, "mac-dst") => mac(found.mac_dst),
-            (Header::Mac { .. }, "mac-protocol") | (Header::Vlan { .. }, "vlan-protocol") => {
-                Some(spell(&ETHERTYPES, ethertype(next(i))))
-            }
-            (Header::Vlan { .. }, "vlan-id" | "vlan-priority") => fixed("0"),
-            (Header::Ip(_), "ip-src") => found.ip_src.map(|ip| ip.to_string()),
-            (Header::Ip(_), "ip-dst") => found.ip_dst.map(|ip| ip.to_string()),
-            (Header::Ip(_), "ip-dscp" | "ip-id" | "ip-frag-off") => fixed("0"),
-            (Header::Ip(_), "ip-ttl") | (Header::Ip6(_), "ipv6-hop-limit") => fixed("64"),
-            (Header::Ip6(_), "ipv6-src") => found.ip_src.map(|ip| ip.to_string()),
-            (Header::Ip6(_), "ipv6-dst") => found.ip_dst.map(|ip| ip.to_string()),
-            (Header::Ip6(_), "ipv6-traffic-class" | "ipv6-flow-label") => fixed("0"),
-            (Header::Ip6(_), "ipv6-next-header") => {
-                Some(spell(&NEXT_HEADERS, ip_protocol(next(i))))
-            }
-            (Header::Ip(_), "ip-protocol") => Some(spell(&IP_PROTOCOLS, ip_protocol(next(i)))),
-            (Header::Udp { .. }, "udp-src-port") | (Header::Tcp(_), "tcp-src-port") => fixed("100"),
-            (Header::Udp { .. }, "udp-dst-port") | (Header::Tcp(_), "tcp-dst-port") => fixed("200"),
-            (Header::Udp { checksum: None, .. }, "udp-checksum") => fixed("auto"),
-            (Header::Udp { .. }, "udp-checksum") => fixed("0"),
-            (Header::Tcp(_), "tcp-syn" | "tcp-ack" | "tcp-urgent-pointer") => fixed("0"),
-            (Header::Tcp(_), "tcp-data-offset") => fixed("5"),
-            (Header::Tcp(_), "tcp-flags") => fixed("ack"),
-            (Header::Tcp(_), "tcp-window-size") => fixed("8192"),
-            _ => None,
+        let known = header.kind.properties.iter().find(|(name, ..)| *name == property);
+        let &(.., unsaid) = known?;
+        match header.given(property) {
+            Some(field) => Some(field.first.to_string()),
+            None => unsaid.shown(headers.get(i + 1), found),
         }
     };
     let all: Vec<String> = headers.iter().enumerate().filter_map(one).collect();
@@ -505,7 +441,7 @@ pub(super) fn assumed(headers: &[Header], found: Found, item: Read, name: &str) 
 }
 
 /// A number by its word, if it has one.
-fn spell<T: Copy + PartialEq + ToString>(words: &[(&str, T)], number: T) -> String {
+fn spell(words: &[(&str, u16)], number: u16) -> String {
     let word = words.iter().find(|(_, other)| *other == number);
     word.map_or_else(|| number.to_string(), |(word, _)| (*word).to_string())
 }

@@ -201,11 +201,11 @@ pub(crate) const ETHERTYPES: [(&str, u16); 10] = [
 ];
 
 /// What is behind IPv6, by names.
-pub(crate) const NEXT_HEADERS: [(&str, u8); 6] =
+pub(crate) const NEXT_HEADERS: [(&str, u16); 6] =
     [("icmpv6", 58), ("ipencap", 4), ("ipv6", 41), ("tcp", 6), ("udp", 17), ("gre", 47)];
 
 /// IP protocols that have names.
-pub(crate) const IP_PROTOCOLS: [(&str, u8); 5] =
+pub(crate) const IP_PROTOCOLS: [(&str, u16); 5] =
     [("icmp", 1), ("ipencap", 4), ("tcp", 6), ("udp", 17), ("gre", 47)];
 
 const MACS: Type = Type::List(&Type::Either(&[Type::Mac, Type::MacMask]));
