@@ -12,11 +12,10 @@
 //! What is not said is the preset `rfc2544`'s: no loss, one trial of 60 seconds, bounds 0.5 % apart.
 
 use super::BadPlan;
-use super::reader::ProcedureTable;
+use super::reader::{ProcedureTable, or};
 use super::value::{Number, Source};
 use measure::mlrsearch::Goal;
 use serde::Deserialize;
-use std::time::Duration;
 use toml::Spanned;
 
 /// A goal as it stands in the plan.
@@ -74,15 +73,12 @@ fn read(source: Source<'_>, table: &GoalTable) -> Result<Goal, BadPlan> {
         return Err(source.bad(&table.name, why));
     }
     let like = Goal::rfc2544();
-    let ratio = |value: &Option<Spanned<Number>>, otherwise: f64| match value {
-        Some(value) if is_nothing(value.get_ref()) => Ok(0.0),
-        Some(value) => source.share(value, "a ratio"),
-        None => Ok(otherwise),
+    let share = |value: &Spanned<Number>| match value.get_ref().share() {
+        Some(0.0) => Ok(0.0),
+        _ => source.share(value, "a ratio"),
     };
-    let time = |value: &Option<Spanned<String>>, otherwise: Duration| match value {
-        Some(value) => source.trial(value),
-        None => Ok(otherwise),
-    };
+    let ratio = |value, otherwise| or(value, otherwise, share);
+    let time = |value, otherwise| or(value, otherwise, |it| source.trial(it));
     // The last trials are not longer than all of them together, nor are the first than the last.
     let duration_sum = time(&table.duration_sum, like.duration_sum)?;
     let final_trial = time(&table.final_trial, like.final_trial.min(duration_sum))?;
@@ -97,12 +93,4 @@ fn read(source: Source<'_>, table: &GoalTable) -> Result<Goal, BadPlan> {
         duration_sum,
         ..like
     })
-}
-
-fn is_nothing(ratio: &Number) -> bool {
-    match ratio {
-        Number::Whole(n) => *n == 0,
-        Number::Float(share) => *share == 0.0,
-        Number::Text(text) => text.strip_suffix('%').is_some_and(|p| p.trim().parse() == Ok(0.0)),
-    }
 }

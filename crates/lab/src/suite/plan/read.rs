@@ -1,4 +1,4 @@
-//! From a plan's text to the plan, or to the place where it cannot be.
+//! The reader of a plan's text: the plan, or the place where it cannot be.
 //!
 //! ```text
 //!  TOML ─► File (tables as they stand) ─► each value read ─► each procedure ─► the whole ─► Plan
@@ -7,7 +7,7 @@
 //! A key that nothing reads is refused: it would be a wish that nobody grants.
 
 use super::goal::{GoalTable, goals};
-use super::reader::{ProcedureTable, Reader};
+use super::reader::{ProcedureTable, Reader, or};
 use super::replay::{Common, Open, ReplayTable, replays};
 use super::stream::{StreamTable, streams};
 use super::value::{Number, Source};
@@ -48,9 +48,10 @@ struct File {
     #[serde(default)]
     replay: Vec<Spanned<ReplayTable>>,
     procedure: Spanned<Vec<Spanned<ProcedureTable>>>,
-    quick: Option<ScalingTable>,
-    #[serde(rename = "virtual")]
-    simulated: Option<SimulatedTable>,
+    #[serde(default)]
+    quick: ScalingTable,
+    #[serde(default, rename = "virtual")]
+    simulated: SimulatedTable,
 }
 
 /// The most ports a device has.
@@ -87,7 +88,7 @@ struct TrafficTable {
     networks: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ScalingTable {
     divide_durations_by: Option<Spanned<f64>>,
@@ -99,7 +100,7 @@ struct ScalingTable {
     counts_at_most: Option<Spanned<i64>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct SimulatedTable {
     link: Option<Spanned<String>>,
@@ -220,17 +221,8 @@ pub fn read_with(
             return Err(source.bad(table, why));
         }
     }
-    let none = ScalingTable {
-        divide_durations_by: None,
-        shortest: None,
-        repetitions_at_most: None,
-        frame_sizes: None,
-        modifiers: None,
-        precision: None,
-        counts_at_most: None,
-    };
-    let quick = scaling(source, file.quick.as_ref().unwrap_or(&none))?;
-    let simulated = simulated(source, file.simulated.as_ref(), &quick)?;
+    let quick = scaling(source, &file.quick)?;
+    let simulated = simulated(source, &file.simulated, &quick)?;
     for (at, (table, procedure)) in file.procedure.get_ref().iter().zip(&procedures).enumerate() {
         let kind = &table.get_ref().kind;
         for sizes in [&sizes, &quick.sizes, &simulated.scaling.sizes] {
@@ -449,95 +441,52 @@ fn modifiers(source: Source<'_>, names: &[Spanned<String>]) -> Result<Vec<Modifi
 }
 
 fn scaling(source: Source<'_>, table: &ScalingTable) -> Result<Scaling, BadPlan> {
-    let mut scaling = Scaling {
-        divide_durations_by: 300.0,
-        shortest: Duration::from_millis(20),
-        repetitions_at_most: 3,
-        sizes: vec![],
-        modifiers: vec![],
-        precision: 0.01,
-        counts_at_most: u64::MAX,
+    let divisor = |by: &Spanned<f64>| match by.get_ref() {
+        divisor if (1.0..=1e6).contains(divisor) => Ok(*divisor),
+        _ => Err(source.bad(by, "durations are divided by 1 to 1000000")),
     };
-    if let Some(by) = &table.divide_durations_by {
-        scaling.divide_durations_by = *by.get_ref();
-        if !(1.0..=1e6).contains(by.get_ref()) {
-            return Err(source.bad(by, "durations are divided by 1 to 1000000"));
-        }
-    }
-    if let Some(shortest) = &table.shortest {
-        scaling.shortest = source.trial(shortest)?;
-    }
-    if let Some(n) = &table.repetitions_at_most {
-        scaling.repetitions_at_most = count(source, n, 10_000)? as u32;
-    }
-    if let Some(n) = &table.counts_at_most {
-        scaling.counts_at_most = count(source, n, 1 << 22)?;
-    }
-    if let Some(list) = &table.frame_sizes {
-        scaling.sizes = frame_sizes::read(source, list)?;
-    }
-    if let Some(names) = &table.modifiers {
-        scaling.modifiers = modifiers(source, names)?;
-    }
-    if let Some(precision) = &table.precision {
-        scaling.precision = source.share(precision, "a precision")?;
-    }
-    Ok(scaling)
+    let names = table.modifiers.as_ref();
+    Ok(Scaling {
+        divide_durations_by: or(&table.divide_durations_by, 300.0, divisor)?,
+        shortest: or(&table.shortest, Duration::from_millis(20), |it| source.trial(it))?,
+        repetitions_at_most: or(&table.repetitions_at_most, 3, |n| count(source, n, 10_000))?
+            as u32,
+        sizes: or(&table.frame_sizes, vec![], |list| frame_sizes::read(source, list))?,
+        modifiers: names.map_or(Ok(vec![]), |names| modifiers(source, names))?,
+        precision: or(&table.precision, 0.01, |it| source.share(it, "a precision"))?,
+        counts_at_most: or(&table.counts_at_most, u64::MAX, |n| count(source, n, 1 << 22))?,
+    })
 }
 
 fn simulated(
     source: Source<'_>,
-    table: Option<&SimulatedTable>,
+    table: &SimulatedTable,
     quick: &Scaling,
 ) -> Result<Simulated, BadPlan> {
-    let mut simulated = Simulated {
-        link: BitRate::mbps(100.0),
-        delay: Duration::ZERO,
-        bottleneck: None,
-        frame_ns: 4000,
-        byte_ps: 1000,
-        pause_every: Duration::from_millis(10),
-        pause: Duration::from_micros(50),
-        ring: 256,
-        boot: Duration::from_millis(100),
-        scaling: quick.clone(),
-    };
-    let Some(table) = table else { return Ok(simulated) };
-    if let Some(link) = &table.link {
-        simulated.link = BitRate(source.bits(link)?);
-    }
-    if let Some(rate) = &table.bottleneck {
-        let buffer = table.buffer.as_ref().map_or(Ok(100), |n| count(source, n, 1 << 12))?;
-        simulated.bottleneck = Some((BitRate(source.bits(rate)?), buffer as usize));
-    } else if let Some(buffer) = &table.buffer {
+    let time = |value, default| or(value, default, |it| source.time(it));
+    let bits = |it: &Spanned<String>| source.bits(it).map(BitRate);
+    let number = |value, default, most| or(value, default, |n| count(source, n, most));
+    let (ms, us) = (Duration::from_millis, Duration::from_micros);
+    let buffer = number(&table.buffer, 100, 1 << 12)? as usize;
+    if let Some(buffer) = table.buffer.as_ref().filter(|_| table.bottleneck.is_none()) {
         return Err(source.bad(buffer, "a buffer is a bottleneck's: say its rate, too"));
     }
-    if let Some(frame) = &table.frame {
-        simulated.frame_ns = source.time(frame)?.as_nanos() as u64;
+    let (pause, pause_every) = (time(&table.pause, us(50))?, time(&table.pause_every, ms(10))?);
+    if let Some(value) = table.pause.as_ref().filter(|_| pause >= pause_every) {
+        return Err(source.bad(value, "a pause is shorter than the time between two"));
     }
-    if let Some(byte) = &table.byte_ps {
-        simulated.byte_ps = count(source, byte, 1_000_000_000)?;
-    }
-    for (value, into) in [
-        (&table.pause_every, &mut simulated.pause_every),
-        (&table.pause, &mut simulated.pause),
-        (&table.boot, &mut simulated.boot),
-        (&table.delay, &mut simulated.delay),
-    ] {
-        if let Some(value) = value {
-            *into = source.time(value)?;
-        }
-    }
-    if let Some(pause) = table.pause.as_ref().filter(|_| simulated.pause >= simulated.pause_every) {
-        return Err(source.bad(pause, "a pause is shorter than the time between two"));
-    }
-    if let Some(ring) = &table.ring {
-        simulated.ring = count(source, ring, 1 << 13)? as usize;
-    }
-    if let Some(table) = &table.scaling {
-        simulated.scaling = scaling(source, table)?;
-    }
-    Ok(simulated)
+    Ok(Simulated {
+        link: or(&table.link, BitRate::mbps(100.0), bits)?,
+        delay: time(&table.delay, Duration::ZERO)?,
+        bottleneck: table.bottleneck.as_ref().map(bits).transpose()?.map(|rate| (rate, buffer)),
+        frame_ns: time(&table.frame, us(4))?.as_nanos() as u64,
+        byte_ps: number(&table.byte_ps, 1000, 1_000_000_000)?,
+        pause_every,
+        pause,
+        ring: number(&table.ring, 256, 1 << 13)? as usize,
+        boot: time(&table.boot, ms(100))?,
+        scaling: table.scaling.as_ref().map_or(Ok(quick.clone()), |it| scaling(source, it))?,
+    })
 }
 
 /// A number from 1 on.
@@ -545,5 +494,27 @@ pub(super) fn count(source: Source<'_>, value: &Spanned<i64>, most: u64) -> Resu
     match u64::try_from(*value.get_ref()) {
         Ok(n) if (1..=most).contains(&n) => Ok(n),
         _ => Err(source.bad(value, format!("a number from 1 to {most}"))),
+    }
+}
+
+/// The ports, from 0, by which something goes in and comes out of a device of so many.
+pub(super) fn ports(
+    source: Source<'_>,
+    (from, to): (&Option<Spanned<i64>>, &Option<Spanned<i64>>),
+    most: usize,
+    what: &str,
+) -> Result<[usize; 2], BadPlan> {
+    let port = |value: &Spanned<i64>| match usize::try_from(*value.get_ref()) {
+        Ok(port) if (1..=most).contains(&port) => Ok(port - 1),
+        _ => Err(source.bad(value, format!("ports are 1 to {most}"))),
+    };
+    let first = or(from, 0, port)?;
+    let second = or(to, usize::from(first == 0), port)?;
+    match to {
+        Some(value) if first == second => {
+            let why = format!("a {what} comes out of another port than it goes in by");
+            Err(source.bad(value, why))
+        }
+        _ => Ok([first, second]),
     }
 }

@@ -190,18 +190,21 @@ impl Reader<'_> {
                 connections: number(&table.connections, 10_000, 1 << 22)?,
                 repetitions: times(10)?,
             },
-            _ => {
-                let most = number(&table.most, 1 << 20, 1 << 22)?;
-                let first = number(&table.first, 1000, 1 << 22)?;
-                if let Some(value) = table.first.as_ref().filter(|_| first > most) {
-                    let why = format!("the bounds of the search cross: first {first}, most {most}");
-                    return Err(self.source.bad(value, why));
-                }
-                let rate = self.rate(table.rate.as_ref(), 100_000.0)?;
-                let error = number(&table.error, 1, 1 << 20)?;
-                Procedure::Capacity(Capacity { first, most, rate, error })
-            }
+            _ => Procedure::Capacity(self.capacity(table, 100_000.0)?),
         })
+    }
+
+    /// A search for how many there can be at once, shown or opened at a rate.
+    pub(super) fn capacity(&self, table: &ProcedureTable, rate: f64) -> Result<Capacity, BadPlan> {
+        let number = |value, default, most| or(value, default, |it| count(self.source, it, most));
+        let most = number(&table.most, 1 << 20, 1 << 22)?;
+        let first = number(&table.first, 1000.min(most), 1 << 22)?;
+        if let Some(value) = table.first.as_ref().filter(|_| first > most) {
+            let why = format!("the bounds of the search cross: first {first}, most {most}");
+            return Err(self.source.bad(value, why));
+        }
+        let rate = self.rate(table.rate.as_ref(), rate)?;
+        Ok(Capacity { first, most, rate, error: number(&table.error, 1, 1 << 20)? })
     }
 
     /// How long a trial takes whose frames are counted: so long that there are some, of the longest.
@@ -352,11 +355,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn rate(
-        &self,
-        value: Option<&Spanned<Number>>,
-        default: f64,
-    ) -> Result<PacketRate, BadPlan> {
+    fn rate(&self, value: Option<&Spanned<Number>>, default: f64) -> Result<PacketRate, BadPlan> {
         let longest = self.longest();
         let most = longest.max_frames(self.link);
         let Some(value) = value else { return Ok(PacketRate(default.min(most.0))) };

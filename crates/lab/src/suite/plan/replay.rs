@@ -11,7 +11,7 @@
 //!
 //! Missing: **addresses given out by themselves**, **IPv6 neighbours** (nobody answers for them).
 
-use super::read::{Allowed, count};
+use super::read::{Allowed, count, ports};
 use super::stream::is_for_benchmarks;
 use super::stream::{number_or_text, start, words};
 use super::value::{Number, Source};
@@ -234,7 +234,8 @@ impl Common<'_> {
             .name
             .as_ref()
             .map_or_else(|| format!("replay {}", index + 1), |name| name.get_ref().clone());
-        let ports = self.ports_of(table)?;
+        let most = if self.ends.is_some() { 2 } else { self.ports };
+        let ports = ports(source, (&table.from, &table.to), most, "replay")?;
         let bytes = (self.open)(table.file.get_ref());
         let bytes = bytes.map_err(|why| source.bad(&table.file, why))?;
         let file = table.file.get_ref().clone();
@@ -318,25 +319,6 @@ impl Common<'_> {
             }
         })?;
         Ok(replay)
-    }
-
-    fn ports_of(self, table: &ReplayTable) -> Result<[usize; 2], BadPlan> {
-        let (source, most) = (self.source, if self.ends.is_some() { 2 } else { self.ports });
-        let port = |value: &Option<Spanned<i64>>, default: usize| match value {
-            None => Ok(default),
-            Some(value) => match usize::try_from(*value.get_ref()) {
-                Ok(port) if (1..=most).contains(&port) => Ok(port - 1),
-                _ => Err(source.bad(value, format!("ports are 1 to {most}"))),
-            },
-        };
-        let from = port(&table.from, 0)?;
-        let to = port(&table.to, usize::from(from == 0))?;
-        match &table.to {
-            Some(value) if from == to => {
-                Err(source.bad(value, "a replay comes out of another port than it goes in by"))
-            }
-            _ => Ok([from, to]),
-        }
     }
 
     fn split(self, table: &ReplayTable) -> Result<Split, BadPlan> {

@@ -148,18 +148,11 @@ impl Reader<'_> {
                 precision: or(&table.precision, 0.01, |it| self.source.share(it, "a precision"))?,
                 talk: talk(1)?,
             }),
-            "tcp-concurrent" => {
-                let most = number(&table.most, 1 << 20, 1 << 22)?;
-                let first = number(&table.first, 1000.min(most), 1 << 22)?;
-                if let Some(value) = table.first.as_ref().filter(|_| first > most) {
-                    let why = format!("the bounds of the search cross: first {first}, most {most}");
-                    return Err(self.source.bad(value, why));
-                }
-                let rate = self.rate(table.rate.as_ref(), 20_000.0)?;
-                let error = number(&table.error, 1, 1 << 20)?;
-                let capacity = Capacity { first, most, rate, error };
-                Tcp::Concurrent { capacity, hold: time(&table.hold, 10)?, talk: talk(1)? }
-            }
+            "tcp-concurrent" => Tcp::Concurrent {
+                capacity: self.capacity(table, 20_000.0)?,
+                hold: time(&table.hold, 10)?,
+                talk: talk(1)?,
+            },
             "tcp-path" => Tcp::Path { duration: time(&table.duration, 10)? },
             "tcp-throughput" => Tcp::Throughput {
                 connections: number(&table.connections, 1, 1000)?,

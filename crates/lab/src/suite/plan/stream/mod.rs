@@ -28,7 +28,7 @@ pub(in crate::suite) use load::{above_the_wire, due_at_once};
 pub(super) use load::{number_or_text, start, words};
 pub(super) use reach::is_for_benchmarks;
 
-use super::read::Allowed;
+use super::read::{Allowed, count, ports as ports_of};
 use super::value::{Number, Source};
 use super::{BadPlan, Replay, Scaling};
 use field::{FieldTable, Setting, TupleTable};
@@ -224,18 +224,7 @@ fn stream(
     if let Some(spanned) = table.name.as_ref().filter(|_| name.trim().is_empty()) {
         return Err(source.bad(spanned, "a name is not empty: results go by it"));
     }
-    let port = |value: &Option<Spanned<i64>>, default: usize| match value {
-        None => Ok(default),
-        Some(value) => match usize::try_from(*value.get_ref()) {
-            Ok(port) if (1..=ports).contains(&port) => Ok(port - 1),
-            _ => Err(source.bad(value, format!("ports are 1 to {ports}"))),
-        },
-    };
-    let from = port(&table.from, 0)?;
-    let to = port(&table.to, usize::from(from == 0))?;
-    if let Some(value) = table.to.as_ref().filter(|_| from == to) {
-        return Err(source.bad(value, "a stream comes out of another port than it goes in by"));
-    }
+    let [from, to] = ports_of(source, (&table.from, &table.to), ports, "stream")?;
     let stack = Stack::parse(table.stack.get_ref());
     let stack = stack.map_err(|bad| source.bad(&table.stack, bad.to_string()))?;
     let (lengths, mix) = sizes::read(source, &table.sizes, FrameLen::MAX)?;
@@ -244,8 +233,7 @@ fn stream(
         |value: &Option<Spanned<String>>| value.as_ref().map(|text| source.time(text)).transpose();
     let (duration, start) = (time(&table.duration)?, start(source, table.start.as_ref())?);
     let most = 1_000_000_000_000;
-    let packets =
-        table.packets.as_ref().map(|n| super::read::count(source, n, most)).transpose()?;
+    let packets = table.packets.as_ref().map(|n| count(source, n, most)).transpose()?;
     let fields = Setting::read(source, &stack, &table.field, &table.tuple, allowed)?;
     let spec = Spec {
         name,
