@@ -158,7 +158,7 @@ fn of_suites(base: &[&SuiteResults], device: &[&SuiteResults], out: &mut String)
     // Devices have their own scripts; one device with two is two under one name.
     let all = || base.iter().chain(device);
     let scripts = all().flat_map(|run| {
-        run.configurations.iter().map(|one| (&run.device, &one.name, script(&one.script)))
+        run.configurations.iter().map(|one| (&run.device, &one.name, plan::lines_of(&one.script)))
     });
     let scripts: Vec<(&String, &String, String)> = scripts.collect();
     for (i, (of, name, script)) in scripts.iter().enumerate() {
@@ -261,12 +261,6 @@ fn differ<T>(base: &[&T], device: &[&T], of: fn(&T) -> String) -> Option<String>
         if all.is_empty() { "nothing else".to_string() } else { all }
     };
     Some(format!("{} | {}", show(&here), show(&there)))
-}
-
-/// A script without remarks.
-fn script(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
 }
 
 /// The same of cells of `bench` that went over other wires, or with other commands on one device.

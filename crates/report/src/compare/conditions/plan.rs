@@ -107,8 +107,8 @@ fn flat(key: &str, value: &Value, out: &mut String) {
     }
 }
 
-/// A text that is no plan of today, without remarks.
-fn lines_of(text: &str) -> String {
+/// A script, or a text that is no plan of today, without remarks.
+pub(super) fn lines_of(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect()
 }
