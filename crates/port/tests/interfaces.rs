@@ -44,7 +44,8 @@ fn another_says_the_same() {
     if left_out::lacks(&["ethtool"]) {
         return;
     }
-    let Some(Veth { a, .. }) = Veth::with("numrxqueues 4 numtxqueues 2") else { return };
+    // (Both namespaces live as long as the pair.)
+    let Some(Veth { a, b: _b }) = Veth::with("numrxqueues 4 numtxqueues 2") else { return };
     a.run(|| set_queues("va", 3, 1)).unwrap().unwrap();
     // First it tells how many there can be, then how many there are.
     let words = sh(&a, "ethtool -l va");
