@@ -239,3 +239,24 @@ fn without_ports() {
         .map(|property| lan.rigs[1].run(&bridge(property)).trim().to_string());
     assert_eq!(said, ["true", "none", "0"]);
 }
+
+/// A root that becomes another bridge, by its priority or its address, takes its old word back: the
+/// others agree on a new root sooner than three hellos later.
+#[test]
+fn a_root_by_another_name() {
+    for change in [
+        "/interface bridge set b priority=0xF000",
+        "/interface bridge set b auto-mac=no admin-mac=02:FF:00:00:00:01",
+    ] {
+        let mut lan = triangle(["", "", ""]);
+        lan.wait(5);
+        assert_eq!(lan.broadcast(1), [1, 0, 1]);
+        lan.rigs[0].run(change);
+        lan.wait(3);
+        let root = |rig: &mut Rig| rig.run(":put [/interface bridge get b root-bridge-id]");
+        let roots = lan.rigs.iter_mut().map(root).collect::<Vec<_>>();
+        assert!(roots.iter().all(|root| root.contains("02:00:00:00:01:01")), "{change}: {roots:?}");
+        lan.wait(2);
+        assert_eq!(lan.broadcast(1), [1, 0, 1], "{change}");
+    }
+}

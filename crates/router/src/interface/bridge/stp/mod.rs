@@ -113,6 +113,8 @@ pub struct Stp {
     next_tick: Moment,
     /// Some port's state has changed since it was said last.
     changed: bool,
+    /// What is still to be sent under an identifier that the bridge no longer has.
+    farewells: Vec<(InterfaceId, Bpdu)>,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -133,6 +135,7 @@ impl Stp {
             ports: Vec::new(),
             next_tick: now + SECOND,
             changed: true,
+            farewells: Vec::new(),
         };
         stp.adopt(bridge, settings, |_| false);
         stp
@@ -140,6 +143,10 @@ impl Stp {
 
     /// Takes over a configuration: ports that stay keep what they know, but for an address or a
     /// priority that has changed. `runs` says whether a port's link is up.
+    ///
+    /// A bridge whose identifier changes is another one to its neighbours, and they would believe the
+    /// old one for three hellos more, and tell each other of it (a root that is no more makes loops
+    /// for as long). So its last messages under the old identifier are too old to be kept (17.21.23).
     pub fn adopt(
         &mut self,
         bridge: &Bridge,
@@ -148,9 +155,12 @@ impl Stp {
     ) {
         let id = u64::from(settings.priority) << 48 | bridge.mac.to_u64();
         let anew = settings.rapid != self.settings.rapid || id != self.id;
-        (self.id, self.settings) = (id, settings.clone());
         let (rapid, max_age) = (settings.rapid, settings.max_age);
         let mut old = std::mem::take(&mut self.ports);
+        if id != self.id {
+            self.farewells.extend(old.iter().filter_map(StpPort::farewell));
+        }
+        (self.id, self.settings) = (id, settings.clone());
         for (port, settings) in bridge.ports().iter().zip(&settings.ports) {
             let at = old.iter().position(|old| old.interface == port.interface);
             let number = self.free_number(&old);
@@ -199,7 +209,8 @@ impl Stp {
 
     /// Lets the seconds pass that are over by now, and says what came of it and of what was heard.
     pub fn work(&mut self, now: Moment) -> Outcome {
-        let mut outcome = Outcome::default();
+        let send = std::mem::take(&mut self.farewells);
+        let mut outcome = Outcome { send, ..Outcome::default() };
         self.rest();
         self.transmit(&mut outcome);
         for _ in 0..MOST_TICKS {

@@ -367,22 +367,7 @@ impl StpPort {
         if !self.new_info || self.sent >= hold {
             return None;
         }
-        let message = Message {
-            vector: self.designated,
-            times: self.designated_times,
-            role: match self.role {
-                Role::Disabled => bpdu::Role::Unknown,
-                Role::Alternate | Role::Backup => bpdu::Role::Alternate,
-                Role::Root => bpdu::Role::Root,
-                Role::Designated => bpdu::Role::Designated,
-            },
-            topology_change: self.tc_while != 0,
-            acknowledgement: self.tc_ack && !self.send_rapid,
-            proposal: self.proposing,
-            agreement: self.agree,
-            learning: self.learning,
-            forwarding: self.forwarding,
-        };
+        let message = self.message();
         let bpdu = match self.role {
             _ if self.send_rapid => Bpdu::Rapid(message),
             Role::Designated => Bpdu::Config(message),
@@ -398,6 +383,34 @@ impl StpPort {
         self.hello_when = HELLO;
         self.counts.1 += 1;
         Some(bpdu)
+    }
+
+    fn message(&self) -> Message {
+        Message {
+            vector: self.designated,
+            times: self.designated_times,
+            role: match self.role {
+                Role::Disabled => bpdu::Role::Unknown,
+                Role::Alternate | Role::Backup => bpdu::Role::Alternate,
+                Role::Root => bpdu::Role::Root,
+                Role::Designated => bpdu::Role::Designated,
+            },
+            topology_change: self.tc_while != 0,
+            acknowledgement: self.tc_ack && !self.send_rapid,
+            proposal: self.proposing,
+            agreement: self.agree,
+            learning: self.learning,
+            forwarding: self.forwarding,
+        }
+    }
+
+    /// What tells the others that nothing more comes from this port: its word, too old to be kept.
+    pub(super) fn farewell(&self) -> Option<(InterfaceId, Bpdu)> {
+        let speaks = self.enabled && self.is_designated();
+        let times = Times { age: self.designated_times.max_age, ..self.designated_times };
+        let message = Message { times, ..self.message() };
+        let bpdu = if self.send_rapid { Bpdu::Rapid(message) } else { Bpdu::Config(message) };
+        speaks.then_some((self.interface, bpdu))
     }
 
     /// newTcWhile (17.21.7)
