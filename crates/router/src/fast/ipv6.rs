@@ -27,7 +27,6 @@ use crate::firewall::connection::flow::FlowId;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::Rewrite;
-use crate::ip::family::ports_of;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::NeighbourId;
 use crate::ip::route::Target;
@@ -380,26 +379,24 @@ fn plain_tuple(
     if !is_plain {
         return None;
     }
-    let is_whole = match protocol {
-        protocol::TCP => {
-            let header = upper.get(12).map_or(0, |byte| usize::from(byte >> 4) * 4);
-            (20..=upper.len()).contains(&header)
-        }
-        protocol::UDP => {
-            let len = upper.get(4..6).map_or(0, |len| u16::from_be_bytes([len[0], len[1]]));
-            (8..=upper.len()).contains(&usize::from(len))
-        }
-        _ => false,
-    };
+    let tuple = FiveTuple { src, dst, src_port: 0, dst_port: 0, protocol };
     match protocol {
         header::HOP_BY_HOP | header::ROUTING | header::FRAGMENT | header::DESTINATION => None,
         header::AH => None,
-        _ if alone => Some(FiveTuple { src, dst, src_port: 0, dst_port: 0, protocol }),
-        _ if !is_whole => None,
-        _ => {
-            let (src_port, dst_port) = ports_of(protocol, upper)?;
-            Some(FiveTuple { src, dst, src_port, dst_port, protocol })
+        _ if alone => Some(tuple),
+        protocol::TCP | protocol::UDP => {
+            let [a, b, c, d, len @ .., _, _] = *upper.first_chunk::<8>()?;
+            let is_whole = match protocol {
+                protocol::TCP => {
+                    let header = upper.get(12).map_or(0, |byte| usize::from(byte >> 4) * 4);
+                    (20..=upper.len()).contains(&header)
+                }
+                _ => (8..=upper.len()).contains(&usize::from(u16::from_be_bytes(len))),
+            };
+            let (src_port, dst_port) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+            is_whole.then_some(FiveTuple { src_port, dst_port, ..tuple })
         }
+        _ => None,
     }
 }
 

@@ -44,8 +44,8 @@ pub trait Word: Copy + Ord + Debug + Default {
     /// The entry of an address in the direct table.
     fn slot(self) -> usize;
 
-    /// The address without the bits that its slot stands for, as [`next`](Self::next) wants it.
-    fn rest(self) -> Self;
+    /// Its slot, and the address without the bits that the slot stands for, as [`next`](Self::next) wants it.
+    fn enter(self) -> (usize, Self);
 
     /// The six bits that come next.
     fn next(rest: Self) -> u32;
@@ -57,13 +57,13 @@ pub trait Word: Copy + Ord + Debug + Default {
     /// which takes as long as a comparison.
     const SKIPS: bool;
 
-    /// The address behind its first `depth` bits, at the left end of 128.
-    fn behind(self, depth: u32) -> u128;
+    /// What stands behind the first `depth` bits of an address, at the left end.
+    fn behind(self, depth: u32) -> u64;
 
-    /// What is left of an address, at the left end of 128 bits.
-    fn left(rest: Self) -> u128;
+    /// What is next of an address, at the left end.
+    fn left(rest: Self) -> u64;
 
-    /// Takes bits off.
+    /// Takes bits off, fewer than 64.
     fn skip(rest: Self, bits: u32) -> Self;
 
     /// The six bits behind the first `depth`; fewer at the end count as the upper ones of six.
@@ -161,8 +161,8 @@ impl Word for u32 {
     }
 
     #[inline(always)]
-    fn rest(self) -> u32 {
-        self
+    fn enter(self) -> (usize, u32) {
+        (self.slot(), self)
     }
 
     /// The slot's bits are still there: shifting them out here is free.
@@ -178,12 +178,12 @@ impl Word for u32 {
 
     const SKIPS: bool = false;
 
-    fn behind(self, depth: u32) -> u128 {
-        u128::from(self << depth) << 96
+    fn behind(self, depth: u32) -> u64 {
+        u64::from(self << depth) << 32
     }
 
     #[inline(always)]
-    fn left(rest: u32) -> u128 {
+    fn left(rest: u32) -> u64 {
         rest.behind(ROOT_DEPTH)
     }
 
@@ -256,14 +256,16 @@ impl Word for u128 {
 
     #[inline(always)]
     fn slot(self) -> usize {
-        // The upper half alone says it.
-        let top = (self >> 64) as u64 >> (64 - ROOT_DEPTH);
-        if top >> INDEX == 1 { top as usize & (OUTSIDE - 1) } else { OUTSIDE }
+        self.enter().0
     }
 
     #[inline(always)]
-    fn rest(self) -> u128 {
-        if self >> (128 - FIXED) == 1 { self << ROOT_DEPTH } else { self }
+    fn enter(self) -> (usize, u128) {
+        // The upper half alone says it.
+        let top = (self >> 64) as u64 >> (64 - ROOT_DEPTH);
+        let is_global = top >> INDEX == 1;
+        let slot = if is_global { top as usize & (OUTSIDE - 1) } else { OUTSIDE };
+        (slot, if is_global { self << ROOT_DEPTH } else { self })
     }
 
     #[inline(always)]
@@ -278,18 +280,21 @@ impl Word for u128 {
 
     const SKIPS: bool = true;
 
-    fn behind(self, depth: u32) -> u128 {
-        self << depth
+    fn behind(self, depth: u32) -> u64 {
+        ((self << depth) >> 64) as u64
     }
 
     #[inline(always)]
-    fn left(rest: u128) -> u128 {
-        rest
+    fn left(rest: u128) -> u64 {
+        (rest >> 64) as u64
     }
 
+    /// By halves: a shift of all 128 bits asks whether it is by 64 or more.
     #[inline(always)]
     fn skip(rest: u128, bits: u32) -> u128 {
-        rest << bits
+        let (high, low) = ((rest >> 64) as u64, rest as u64);
+        let high = high << (bits & 63) | low >> 1 >> (63 - bits & 63);
+        u128::from(high) << 64 | u128::from(low << (bits & 63))
     }
 
     #[inline]
