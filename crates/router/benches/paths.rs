@@ -327,6 +327,12 @@ fn paths(c: &mut Criterion) {
 
     let mut device = Device::new(
         "/interface bridge add protocol-mode=none vlan-filtering=yes\n/interface bridge port\n\
+         add bridge=bridge1 interface=ether1 pvid=10\nadd bridge=bridge1 interface=ether2 pvid=10",
+    );
+    run(c, "bridging, 1,000 hosts, access to access port", &mut device, &traffic);
+
+    let mut device = Device::new(
+        "/interface bridge add protocol-mode=none vlan-filtering=yes\n/interface bridge port\n\
          add bridge=bridge1 interface=ether1 pvid=10\nadd bridge=bridge1 interface=ether2\n\
          /interface bridge vlan add bridge=bridge1 vlan-ids=10 tagged=ether2",
     );
