@@ -3,6 +3,7 @@
 //! `layers::parse` must keep its promise about offsets, for later steps rely on it; every view must
 //! show something, and keep checksums right when it changes a field.
 
+use std::net::IpAddr;
 use wire::gre::{self, Gre};
 use wire::layers::{self, ETHERTYPE_IPV4, Layers};
 use wire::{Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, lacp, vlan, vrrp};
@@ -57,8 +58,9 @@ fn views(bytes: &[u8]) {
         Some(Gre::Eoip { len, .. }) => assert!(len + gre::EOIP_LEN <= bytes.len()),
         None => {}
     }
-    if let Some(said) = vrrp::Advertisement::read(bytes, 1) {
-        assert_eq!(vrrp::Advertisement::read(&said.to_bytes(1), 1), Some(said));
+    for src in [IpAddr::from([0, 0, 0, 1]), IpAddr::from([1; 16])] {
+        let Some(said) = vrrp::Advertisement::read(bytes, src) else { continue };
+        assert_eq!(vrrp::Advertisement::read(&said.to_bytes(src), src), Some(said));
     }
     if let Some(said) = lacp::Lacpdu::read(bytes) {
         assert_eq!(lacp::Lacpdu::read(&said.to_bytes()), Some(said));

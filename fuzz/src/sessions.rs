@@ -1,5 +1,6 @@
 //! Any bytes as what neighbours, subscribers and servers say to the router: none of it panics.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::MacAddr;
 use wire::bpdu::Bpdu;
 use wire::dhcp6;
@@ -16,7 +17,7 @@ use wire::router_advertisement::RouterAdvertisement;
 use wire::vrrp::Advertisement;
 
 /// Where VRRP's packet is said to come from.
-const SRC: u32 = 0xc0a8_0001;
+const SRC: Ipv4Addr = Ipv4Addr::new(192, 168, 0, 1);
 
 /// Reads the bytes as PPPoE, PPP, L2TP, PPTP, RADIUS, DHCPv6, VRRP, LACP, the spanning tree, NAT-PMP, UPnP, GRE,
 /// neighbour discovery and MLD. What was read of those that are written as well is written, and read again.
@@ -65,11 +66,10 @@ pub fn run(bytes: &[u8]) {
         let again = dhcp6::Message::read(&message.to_bytes());
         assert_eq!(again.map(|again| again.associations), Some(message.associations));
     }
-    if let Some(said) = Advertisement::read(bytes, SRC) {
-        assert_eq!(
-            Advertisement::read(&said.to_bytes(SRC), SRC).map(|again| again.vrid),
-            Some(said.vrid)
-        );
+    for src in [IpAddr::from(SRC), IpAddr::from(Ipv6Addr::LOCALHOST)] {
+        let Some(said) = Advertisement::read(bytes, src) else { continue };
+        let again = Advertisement::read(&said.to_bytes(src), src);
+        assert_eq!(again.map(|again| again.vrid), Some(said.vrid));
     }
     if let Some(said) = Lacpdu::read(bytes) {
         assert_eq!(Lacpdu::read(&said.to_bytes()), Some(said));

@@ -5,15 +5,18 @@
 //! 3 | 0x31 | vrid | priority | count | 0, interval in 1/100 s 2     | checksum 2 | addresses |
 //! ```
 //!
-//! Version 3's checksum covers a pseudo-header; routers that leave it out are understood, too.
-//! Missing: **IPv6**, **the authentication header** of version 2.
+//! Version 3's checksum covers a pseudo-header; of IPv4, routers that leave it out are understood, too.
+//! Version 2 knows no IPv6. Missing: **the authentication header** of version 2.
 
-use crate::bytes::{be16, be32};
+use crate::bytes::be16;
 use crate::checksum::Sum;
 use crate::ipv4::protocol;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// Where advertisements go: 224.0.0.18.
 pub const GROUP: u32 = 0xe000_0012;
+/// Where those over IPv6 go: ff02::12.
+pub const GROUP6: u128 = 0xff02 << 112 | 0x12;
 /// The TTL they have, so that none comes from afar.
 pub const TTL: u8 = 255;
 /// No more addresses than the count can say.
@@ -33,27 +36,28 @@ pub struct Advertisement {
     pub priority: u8,
     /// How often it advertises, in hundredths of a second.
     pub interval_cs: u16,
-    /// The virtual router's addresses.
-    pub addresses: Vec<u32>,
+    /// The virtual router's addresses, all of the sender's family; of IPv6 the link's own is the first.
+    pub addresses: Vec<IpAddr>,
     /// Version 2: a password in the clear, filled up with zeros.
     pub password: Option<[u8; AUTH_LEN]>,
 }
 
 impl Advertisement {
-    /// Reads an IP packet's payload, sent from `src` to [`GROUP`]; `None` if it is cut off,
+    /// Reads an IP packet's payload, sent from `src` to [`GROUP`] or [`GROUP6`]; `None` if it is cut off,
     /// contradicts itself or is of a version that nobody has written.
-    pub fn read(bytes: &[u8], src: u32) -> Option<Advertisement> {
+    pub fn read(bytes: &[u8], src: IpAddr) -> Option<Advertisement> {
         let head: &[u8; HEADER_LEN] = bytes.first_chunk()?;
         let (version, count) = (head[0] >> 4, usize::from(head[3]));
-        if !matches!(version, 2 | 3) || head[0] & 0xf != 1 || head[1] == 0 {
+        let is_known = version == 3 || version == 2 && src.is_ipv4();
+        if !is_known || head[0] & 0xf != 1 || head[1] == 0 {
             return None;
         }
-        let end = HEADER_LEN + 4 * count;
+        let size = if src.is_ipv4() { 4 } else { 16 };
+        let end = HEADER_LEN + size * count;
         let auth = if version == 2 { AUTH_LEN } else { 0 };
         let message = bytes.get(..end + auth)?;
-        let plain = Sum::default().bytes(message).is_ok();
-        let pseudo = Sum::pseudo_ipv4(src, GROUP, protocol::VRRP, message.len() as u16);
-        if !(plain || version == 3 && pseudo.bytes(message).is_ok()) {
+        let plain = src.is_ipv4() && Sum::default().bytes(message).is_ok();
+        if !(plain || version == 3 && pseudo(src, message.len()).bytes(message).is_ok()) {
             return None;
         }
         let (interval_cs, password) = match version {
@@ -67,14 +71,19 @@ impl Advertisement {
             }
             _ => (be16(head, 4) & 0xfff, None),
         };
-        let addresses = (0..count).map(|n| be32(message, HEADER_LEN + 4 * n)).collect();
+        let address = |octets: &[u8]| match *octets {
+            [a, b, c, d] => IpAddr::from([a, b, c, d]),
+            _ => IpAddr::from(octets.first_chunk::<16>().copied().unwrap_or_default()),
+        };
+        let addresses = message[HEADER_LEN..end].chunks_exact(size).map(address).collect();
         let (vrid, priority) = (head[1], head[2]);
         Some(Advertisement { version, vrid, priority, interval_cs, addresses, password })
     }
 
-    /// Its bytes, sent from `src`. Addresses beyond 255 are left out.
-    pub fn to_bytes(&self, src: u32) -> Vec<u8> {
-        let addresses = &self.addresses[..self.addresses.len().min(255)];
+    /// Its bytes, sent from `src`. Addresses beyond 255, and those of the other family, are left out.
+    pub fn to_bytes(&self, src: IpAddr) -> Vec<u8> {
+        let is_ours = |address: &&IpAddr| address.is_ipv4() == src.is_ipv4();
+        let addresses: Vec<&IpAddr> = self.addresses.iter().filter(is_ours).take(255).collect();
         let Advertisement { version, vrid, priority, interval_cs, password, .. } = *self;
         let mut bytes = vec![version << 4 | 1, vrid, priority, addresses.len() as u8];
         if version == 2 {
@@ -84,16 +93,32 @@ impl Advertisement {
             bytes.extend((interval_cs & 0xfff).to_be_bytes());
         }
         bytes.extend([0, 0]);
-        bytes.extend(addresses.iter().flat_map(|address| address.to_be_bytes()));
+        for address in addresses {
+            match address {
+                IpAddr::V4(address) => bytes.extend(address.octets()),
+                IpAddr::V6(address) => bytes.extend(address.octets()),
+            }
+        }
         let mut sum = Sum::default();
         if version == 2 {
             bytes.extend(password.unwrap_or_default());
         } else {
-            sum = Sum::pseudo_ipv4(src, GROUP, protocol::VRRP, bytes.len() as u16);
+            sum = pseudo(src, bytes.len());
         }
         let sum = sum.bytes(&bytes).finish();
         bytes[6..8].copy_from_slice(&sum.to_be_bytes());
         bytes
+    }
+}
+
+/// The sum of the pseudo-header of a message so long.
+fn pseudo(src: IpAddr, len: usize) -> Sum {
+    match src {
+        IpAddr::V4(src) => Sum::pseudo_ipv4(src.into(), GROUP, protocol::VRRP, len as u16),
+        IpAddr::V6(src) => {
+            let group = Ipv6Addr::from(GROUP6).octets();
+            Sum::pseudo_ipv6(src.octets(), group, protocol::VRRP, len as u32)
+        }
     }
 }
 
@@ -102,11 +127,18 @@ pub const fn mac(vrid: u8) -> crate::MacAddr {
     crate::MacAddr([0, 0, 0x5e, 0, 1, vrid])
 }
 
+/// The same over IPv6.
+pub const fn mac6(vrid: u8) -> crate::MacAddr {
+    crate::MacAddr([0, 0, 0x5e, 0, 2, vrid])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
-    const SRC: u32 = 0xc0a8_0001;
+    const SRC: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 0, 1));
+    const SRC6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1));
 
     fn advertisement() -> Advertisement {
         Advertisement {
@@ -114,7 +146,7 @@ mod tests {
             vrid: 49,
             priority: 200,
             interval_cs: 100,
-            addresses: vec![0xc0a8_0064],
+            addresses: vec![[192, 168, 0, 100].into()],
             password: None,
         }
     }
@@ -123,19 +155,32 @@ mod tests {
     fn what_is_written_is_read() {
         for advertisement in [
             advertisement(),
-            Advertisement { addresses: vec![1, 2, 3], interval_cs: 4095, ..advertisement() },
+            Advertisement {
+                addresses: [1u32, 2, 3].map(|n| Ipv4Addr::from(n).into()).to_vec(),
+                interval_cs: 4095,
+                ..advertisement()
+            },
             Advertisement { version: 2, interval_cs: 300, ..advertisement() },
             Advertisement { version: 2, password: Some(*b"secret\0\0"), ..advertisement() },
             Advertisement { addresses: Vec::new(), priority: 0, ..advertisement() },
         ] {
-            let bytes = advertisement.to_bytes(SRC);
-            assert_eq!(Advertisement::read(&bytes, SRC), Some(advertisement.clone()));
-            for at in 0..bytes.len() {
-                assert_eq!(Advertisement::read(&bytes[..at], SRC), None, "cut off at {at}");
-                let mut other = bytes.clone();
-                other[at] ^= 0x40;
-                assert_eq!(Advertisement::read(&other, SRC), None, "byte {at}");
-            }
+            check(advertisement, SRC);
+        }
+        for addresses in [vec![], vec![SRC6], vec![SRC6, Ipv6Addr::LOCALHOST.into()]] {
+            check(Advertisement { addresses, ..advertisement() }, SRC6);
+        }
+        let old = Advertisement { version: 2, addresses: vec![SRC6], ..advertisement() };
+        assert_eq!(Advertisement::read(&old.to_bytes(SRC6), SRC6), None, "version 2");
+    }
+
+    fn check(advertisement: Advertisement, src: IpAddr) {
+        let bytes = advertisement.to_bytes(src);
+        assert_eq!(Advertisement::read(&bytes, src), Some(advertisement));
+        for at in 0..bytes.len() {
+            assert_eq!(Advertisement::read(&bytes[..at], src), None, "cut off at {at}");
+            let mut other = bytes.clone();
+            other[at] ^= 0x40;
+            assert_eq!(Advertisement::read(&other, src), None, "byte {at}");
         }
     }
 
@@ -174,6 +219,7 @@ mod tests {
                 bytes[6..8].copy_from_slice(&right.to_be_bytes());
             }
             let _ = Advertisement::read(&bytes, SRC);
+            let _ = Advertisement::read(&bytes, SRC6);
         }
     }
 }

@@ -189,26 +189,24 @@ impl Drawing {
             }
         };
         // The hosts' gateway: the router's own address, or one that VRRP has.
-        match self.dice.percent(15) {
-            false => {
-                self.line(
-                    at,
-                    format!("/ip address add address={prefix}.254/24 interface={interface}"),
-                );
-            }
-            true => {
-                let own = format!("/ip address add address={prefix}.253/24 interface={interface}");
-                self.line(at, own);
-                let name = format!("w{number}");
-                let add = format!("/interface vrrp add name={name} interface={interface}");
-                self.line(at, format!("{add} vrid={number} interval=200ms"));
-                self.line(at, format!("/ip address add address={prefix}.254/32 interface={name}"));
-            }
-        }
         let prefix6 = format!("2001:db8:{}:{number}:", at + 1);
+        let is_virtual = self.dice.percent(15);
+        let own = if is_virtual { 253 } else { 254 };
+        self.line(at, format!("/ip address add address={prefix}.{own}/24 interface={interface}"));
         if self.v6 {
-            let add = format!("/ipv6 address add address={prefix6}:fe/64");
+            let own = if is_virtual { "fd" } else { "fe" };
+            let add = format!("/ipv6 address add address={prefix6}:{own}/64");
             self.line(at, format!("{add} interface={interface}"));
+        }
+        if is_virtual {
+            let add = format!("/interface vrrp add interface={interface} vrid={number}");
+            self.line(at, format!("{add} interval=200ms name=w{number}"));
+            self.line(at, format!("/ip address add address={prefix}.254/32 interface=w{number}"));
+            if self.v6 {
+                self.line(at, format!("{add} interval=200ms v3-protocol=ipv6 name=x{number}"));
+                let add = format!("/ipv6 address add address={prefix6}:fe/64");
+                self.line(at, format!("{add} interface=x{number}"));
+            }
         }
         for (end, host) in ends.into_iter().zip(1..) {
             let name = format!("h{}", self.case.hosts.len() + 1);

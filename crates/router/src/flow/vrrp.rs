@@ -6,22 +6,27 @@
 //! routing  ─► [is_awaited]? input ─► local_in ─► [receive] ─► the machine
 //! arp_in   ─► [owner_of]: whose address is asked for
 //! ```
+//!
+//! Over IPv6 the same by `v6/local.rs` and `v6/discovery.rs`: [receive6], [owner_of6].
 
 use super::local::local_out_by;
-use super::{link_out, to_router};
+use super::{link_out, to_router, v6};
 use crate::discard::Discard;
 use crate::interface::vrrp::machine::Act;
 use crate::interface::vrrp::{Machine, Vrrp};
 use crate::interface::{InterfaceId, priority};
 use crate::ip::arp;
 use crate::ip::icmp::write_ipv4;
-use crate::packet::Packet;
+use crate::ipv6::{ALL_NODES, address, icmp as icmp6};
+use crate::packet::{Ends, Packet};
+use crate::program::Program;
 use crate::router::Router;
 use crate::story::{Event, Made};
 use port::Frame;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::arp::ArpMessage;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
-use wire::vrrp::{Advertisement, GROUP, TTL, mac};
+use wire::vrrp::{Advertisement, GROUP, GROUP6, TTL};
 use wire::{MacAddr, Moment, checksum, layers};
 
 /// The frame has another interface's address, which stands on this one: a virtual router's.
@@ -59,7 +64,7 @@ pub(super) fn vrrp_out(
 pub(super) fn is_awaited(r: &Router, p: &Packet) -> bool {
     p.layers.tuple.dst == GROUP
         && p.layers.protocol == protocol::VRRP
-        && r.program.vrrps.iter().any(|vrrp| vrrp.on == p.in_interface)
+        && r.program.vrrps.iter().any(|vrrp| vrrp.on == p.in_interface && !vrrp.is_ipv6)
 }
 
 /// An advertisement has come to LOCAL IN.
@@ -67,13 +72,30 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
     let header = r.ip_header(&p);
     let (ttl, at) = (header[8], usize::from(p.layers.l3) + header.len());
     let payload = &r.io.slab.bytes(&p.frame)[at..usize::from(p.layers.l3_end)];
-    let src = p.layers.tuple.src;
+    let src = Ipv4Addr::from(p.layers.tuple.src).into();
     let whole = ttl == TTL && p.rest.is_empty() && p.layers.tuple.dst == GROUP;
-    let Some(said) = Advertisement::read(payload, src).filter(|_| whole) else {
-        return r.discard(p, Discard::BadVrrp);
-    };
+    let said = Advertisement::read(payload, src).filter(|_| whole);
+    heard(r, now, p, src, said)
+}
+
+/// The same over IPv6.
+pub(super) fn receive6(r: &mut Router, now: Moment, p: Packet) {
+    let hop_limit = r.io.slab.bytes(&p.frame)[usize::from(p.layers.l3) + 7];
+    let src = Ipv6Addr::from(p.ends.src);
+    let whole = hop_limit == TTL
+        && p.rest.is_empty()
+        && p.ends.dst == GROUP6
+        && src.is_unicast_link_local();
+    let said = Advertisement::read(r.transport(&p), src.into()).filter(|_| whole);
+    heard(r, now, p, src.into(), said)
+}
+
+fn heard(r: &mut Router, now: Moment, p: Packet, src: IpAddr, said: Option<Advertisement>) {
+    let Some(said) = said else { return r.discard(p, Discard::BadVrrp) };
     let program = r.program.clone();
-    let mine = |vrrp: &Vrrp| vrrp.on == p.in_interface && vrrp.vrid == said.vrid;
+    let mine = |vrrp: &Vrrp| {
+        vrrp.on == p.in_interface && vrrp.vrid == said.vrid && vrrp.is_ipv6 == src.is_ipv6()
+    };
     let Some(place) = program.vrrps.iter().position(mine) else {
         return r.discard(p, Discard::NoListener);
     };
@@ -85,7 +107,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
     let (Some(machine), true) = (r.link.machines.get_mut(place), same) else {
         return r.discard(p, Discard::BadVrrp);
     };
-    let own = primary(&program.addresses, vrrp).unwrap_or(0);
+    let own = primary(&program, vrrp).unwrap_or(Ipv4Addr::UNSPECIFIED.into());
     if vrrp.leader.is_none() {
         machine.heard(now, &said, src, own, vrrp.settings);
     }
@@ -94,9 +116,24 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
     r.consume(p)
 }
 
-/// The address that advertisements come from: the first of the interface below.
-fn primary(addresses: &[crate::ip::address::Address], vrrp: &Vrrp) -> Option<u32> {
-    addresses.iter().find(|own| own.interface == vrrp.on).map(|own| own.address)
+/// The address that advertisements come from: the first of the interface below, or its link's.
+fn primary(program: &Program, vrrp: &Vrrp) -> Option<IpAddr> {
+    if vrrp.is_ipv6 {
+        let own = address::source(&program.v6.addresses, vrrp.on, ALL_NODES);
+        return own.map(|own| Ipv6Addr::from(own).into());
+    }
+    let own = program.addresses.iter().find(|own| own.interface == vrrp.on);
+    own.map(|own| Ipv4Addr::from(own.address).into())
+}
+
+/// The virtual router's addresses; of IPv6 the link's own is the first (RFC 5798 §5.2.9).
+fn addresses(program: &Program, vrrp: &Vrrp) -> Vec<IpAddr> {
+    if vrrp.is_ipv6 {
+        let own = program.v6.addresses.iter().filter(|own| own.interface == vrrp.interface);
+        return own.map(|own| Ipv6Addr::from(own.address).into()).collect();
+    }
+    let own = program.addresses.iter().filter(|own| own.interface == vrrp.interface);
+    own.map(|own| Ipv4Addr::from(own.address).into()).collect()
 }
 
 /// The virtual router on `interface` that has this address now.
@@ -108,6 +145,13 @@ pub(super) fn owner_of(r: &Router, interface: InterfaceId, address: u32) -> Opti
             && all.any(|own| own.interface == vrrp.interface && own.address == address)
     };
     vrrps.map(Some).find_map(|vrrp| vrrp.filter(has)).map(|vrrp| vrrp.interface)
+}
+
+/// The virtual router on `interface` that has this address of IPv6 now: those that are backups have none.
+pub(super) fn owner_of6(r: &Router, interface: InterfaceId, address: u128) -> Option<InterfaceId> {
+    let mut vrrps = r.program.vrrps.iter().filter(|vrrp| vrrp.on == interface);
+    let has = |vrrp: &&Vrrp| r.program.v6.has(vrrp.interface, address);
+    vrrps.find(has).map(|vrrp| vrrp.interface)
 }
 
 /// Lets all machines do what is due; `up` takes those that have the addresses. Returns when
@@ -170,17 +214,30 @@ pub(crate) fn resign(r: &mut Router, now: Moment, next: &[Vrrp]) {
 
 /// Sends an advertisement.
 fn advertise(r: &mut Router, now: Moment, vrrp: &Vrrp, priority: u8) {
-    let Some(src) = primary(&r.program.addresses, vrrp) else { return };
-    let own = r.program.addresses.iter().filter(|own| own.interface == vrrp.interface);
+    let Some(src) = primary(&r.program, vrrp) else { return };
     let said = Advertisement {
         version: vrrp.version,
         vrid: vrrp.vrid,
         priority,
         interval_cs: vrrp.interval_cs(),
-        addresses: own.map(|own| own.address).collect(),
+        addresses: addresses(&r.program, vrrp),
         password: vrrp.password,
     };
     let bytes = said.to_bytes(src);
+    r.tools.sent = true;
+    let src = match src {
+        IpAddr::V4(src) => src.into(),
+        IpAddr::V6(src) => {
+            let ends = Ends { src: src.into(), dst: GROUP6 };
+            let write = |to: &mut [u8]| to.copy_from_slice(&bytes);
+            let (pool, len) = (&mut r.io.pool, bytes.len());
+            let Some(frame) = icmp6::packet(pool, ends, protocol::VRRP, TTL, len, write) else {
+                return r.stats.discards.add(Discard::NoFrame);
+            };
+            r.stats.tally.made += 1;
+            return v6::local_out(r, now, frame, vrrp.interface);
+        }
+    };
     let Some(mut frame) = r.io.pool.alloc(34 + bytes.len()) else {
         return r.stats.discards.add(Discard::NoFrame);
     };
@@ -194,16 +251,21 @@ fn advertise(r: &mut Router, now: Moment, vrrp: &Vrrp, priority: u8) {
     let sum = checksum::of(&out[14..34]);
     out[24..26].copy_from_slice(&sum.to_be_bytes());
     r.stats.tally.made += 1;
-    r.tools.sent = true;
     local_out_by(r, now, frame, vrrp.interface);
 }
 
 /// Tells hosts, and the switches between, where the addresses are now: an ARP request for each, from
-/// itself (RFC 5798 §6.4.1).
+/// itself, or a neighbour's advertisement that nobody asked for (RFC 5798 §6.4.1).
 fn announce(r: &mut Router, now: Moment, vrrp: &Vrrp) {
     let program = r.program.clone();
-    let own = mac(vrrp.vrid);
+    let own = vrrp.mac();
     r.tools.sent = true;
+    if vrrp.is_ipv6 {
+        for address in program.v6.addresses.iter().filter(|own| own.interface == vrrp.interface) {
+            v6::announce(r, now, vrrp.interface, address.address);
+        }
+        return;
+    }
     for address in program.addresses.iter().filter(|own| own.interface == vrrp.interface) {
         let message = ArpMessage::request(own, address.address, address.address);
         match arp::frame(&mut r.io.pool, message, own, MacAddr::BROADCAST) {

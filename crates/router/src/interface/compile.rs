@@ -574,7 +574,7 @@ fn put_vrrp(
     let lower = by_id.get(on.index()).filter(|lower| lower.id.is_some())?.clone();
     let vrrp = Vrrp::read(item, names, id, on);
     let (mtu, enabled) = (item.number("mtu") as u16, !item.bool("disabled"));
-    let mac = wire::vrrp::mac(vrrp.vrid);
+    let mac = vrrp.mac();
     let running = enabled && lower.running && up.contains(&id);
     if running {
         by_id[on.index()].rest().aliases.push((mac, id));

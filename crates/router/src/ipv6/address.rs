@@ -5,6 +5,7 @@ use super::menu::ADDRESS;
 use super::pool::Want;
 use crate::interface::InterfaceId;
 use crate::interface::tunnel::six_to_four;
+use crate::interface::vrrp::Vrrp;
 use crate::program::{Interface, Kind, Program};
 use config::{ItemId, Read, Tree, Value};
 use std::net::Ipv6Addr;
@@ -51,14 +52,18 @@ pub(crate) fn read(tree: &Tree, program: &Program, found: &Found) -> (Vec<Addres
     }
     let links = program.interfaces.iter().filter(|interface| {
         let slave = interface.bridge.is_some() || interface.bond.is_some();
-        let virtual_ = matches!(interface.kind, Kind::Vrrp { .. });
-        interface.enabled && !slave && !virtual_
+        let has_link = match interface.kind {
+            Kind::Vrrp { .. } => is_master6(program, interface.id),
+            _ => true,
+        };
+        interface.enabled && !slave && has_link
     });
     let own = links.filter_map(|interface| {
         let address = 0xfe80 << 112 | u128::from(id_of(program, interface)?);
         let network = Ipv6Prefix::new(address, 64);
-        // In a tunnel nobody is asked.
-        let no_dad = program.is_point_to_point(interface.id);
+        // In a tunnel nobody is asked, and other routers are to have a virtual router's address, too.
+        let no_dad =
+            program.is_point_to_point(interface.id) || matches!(interface.kind, Kind::Vrrp { .. });
         Some(Address { no_dad, ..Address::made(address, network, interface.id) })
     });
     // Of sessions, those that both ends have agreed upon.
@@ -105,6 +110,12 @@ pub(crate) fn wants(tree: &Tree) -> Vec<Want> {
     items.filter_map(want).collect()
 }
 
+/// Whether an interface is a virtual router of IPv6 that has its addresses now.
+fn is_master6(program: &Program, interface: InterfaceId) -> bool {
+    let is = |vrrp: &Vrrp| vrrp.interface == interface && vrrp.is_ipv6;
+    program.interface(interface).running && program.vrrps.iter().any(is)
+}
+
 /// What an item of the menu means, if its interface is there, and its pool has a prefix for it.
 pub(crate) fn one(item: Read, program: &Program, found: &Found) -> Option<Address> {
     let Value::Cidr6(address, len) = *item.value("address") else { return None };
@@ -123,8 +134,10 @@ pub(crate) fn one(item: Read, program: &Program, found: &Found) -> Option<Addres
         address = Ipv6Prefix::new(address, 64).bits() | u128::from(id);
     }
     let advertise = item.bool("advertise") && !Ipv6Prefix::LINK_LOCAL.contains(address);
-    let (item, no_dad) = (Some(item.id()), item.bool("no-dad"));
-    enabled.then_some(Address { address, network, interface, advertise, item, no_dad })
+    let is_virtual = matches!(program.interface(interface).kind, Kind::Vrrp { .. });
+    let is_here = enabled && (!is_virtual || is_master6(program, interface));
+    let (item, no_dad) = (Some(item.id()), item.bool("no-dad") || is_virtual);
+    is_here.then_some(Address { address, network, interface, advertise, item, no_dad })
 }
 
 /// The address that a packet to `toward` by `interface` is sent from (RFC 6724 §5 as far as a router

@@ -1,12 +1,16 @@
 //! Virtual routers: who has the addresses, how long hosts are without, and what is refused.
 
+use crate::ipv6::{Sent, ip6, says, solicitation};
 use crate::rig::{Rig, mac};
 use router::discard::Discard;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 use wire::arp::ArpMessage;
 use wire::craft::{self, ip};
+use wire::icmpv6::{Neighbour, group_mac, kind, solicited_node};
+use wire::ipv6::header;
 use wire::vrrp::{self, Advertisement};
-use wire::{MacAddr, Moment};
+use wire::{Ipv6, MacAddr, Moment};
 
 /// Two routers and a host on one network, by their first ports.
 struct Lan {
@@ -153,10 +157,10 @@ fn advertisements() {
     for (_, n, frame) in &advertised {
         assert_eq!((*n, &frame[..6]), (0, &[1, 0, 0x5e, 0, 0, 0x12][..]));
         assert_eq!((&frame[6..12], frame[22], frame[23]), (&MAC.0[..], 255, 112));
-        let src = ip(192, 168, 0, 1);
+        let src = Ipv4Addr::new(192, 168, 0, 1).into();
         let said = Advertisement::read(&frame[34..], src).expect("an advertisement");
         assert_eq!((said.vrid, said.priority, said.interval_cs), (49, 255, 20));
-        assert_eq!(said.addresses, [VIRTUAL]);
+        assert_eq!(said.addresses, [IpAddr::from(Ipv4Addr::from(VIRTUAL))]);
     }
 }
 
@@ -260,14 +264,16 @@ fn hostile() {
         vrid: 49,
         priority: 250,
         interval_cs: 100,
-        addresses: vec![VIRTUAL],
+        addresses: vec![Ipv4Addr::from(VIRTUAL).into()],
         password: None,
     };
-    let bytes = good.to_bytes(src);
+    let bytes = good.to_bytes(Ipv4Addr::from(src).into());
     let mut broken = bytes.clone();
     broken[2] ^= 1;
-    let other_version = Advertisement { version: 2, ..good.clone() }.to_bytes(src);
-    let other_router = Advertisement { vrid: 50, ..good.clone() }.to_bytes(src);
+    let other_version =
+        Advertisement { version: 2, ..good.clone() }.to_bytes(Ipv4Addr::from(src).into());
+    let other_router =
+        Advertisement { vrid: 50, ..good.clone() }.to_bytes(Ipv4Addr::from(src).into());
     for (payload, ttl, why) in [
         (&bytes[..], 254, Discard::BadVrrp),
         (&broken, 255, Discard::BadVrrp),
@@ -319,7 +325,7 @@ fn refused() {
         ("/interface vrrp add interface=ether2 version=2 authentication=ah", "not built"),
         ("/interface vrrp add interface=ether2 version=2 password=123456789", "longer than 8"),
         ("/interface vrrp add interface=g", "carries no Ethernet frames"),
-        ("/interface vrrp add interface=ether2 v3-protocol=ipv6", "IPv6"),
+        ("/interface vrrp add interface=ether2 v3-protocol=ipv6 version=2", "knows no IPv6"),
         ("/interface vrrp add interface=ether2 on-fail=x", "netwatch"),
         ("/interface vrrp add", "interface"),
     ] {
@@ -375,4 +381,177 @@ fn groups() {
         }
         lan.routers[0].run(&format!("/interface vrrp set vrrp1 {word}=self"));
     }
+}
+
+const VIRTUAL6: &str = "2001:db8::100";
+const MAC6: MacAddr = vrrp::mac6(49);
+/// The virtual router's address of the link, the same on both.
+const LINK6: &str = "fe80::200:5eff:fe00:231";
+const GROUP6: &str = "ff02::12";
+
+/// The same over IPv6; beside it a virtual router of IPv4 has the same number.
+fn lan6(properties: [&str; 2]) -> Lan {
+    let mut lan = Lan::new("ether1", properties);
+    for (n, rig) in (1..).zip(&mut lan.routers) {
+        rig.run(&format!(
+            "/interface vrrp add name=six interface=ether1 vrid=49 v3-protocol=ipv6 {}
+             /ipv6 address add address=2001:db8::{n}/64 interface=ether1 advertise=no no-dad=yes
+             /ipv6 address add address=2001:db8::100/64 interface=six
+             /interface ethernet set ether1 mac-address=02:00:00:00:00:0{n}",
+            properties[n - 1],
+        ));
+    }
+    lan
+}
+
+impl Lan {
+    /// Who says that it has an address, by neighbour discovery; what is sent to the one of the network is
+    /// answered from there, too.
+    fn owner6(&mut self, target: &str) -> Option<usize> {
+        let group = solicited_node(ip6(target)).to_string();
+        let question = solicitation(target, Some(mac(9)));
+        let answers = self.ask(&says(9, "2001:db8::9", &group, question).build());
+        assert!(answers.len() <= 1, "{answers:02x?}");
+        let (owner, answer) = answers.first()?;
+        let said = Neighbour::read(&answer[54..]).unwrap();
+        assert_eq!((said.mac, &answer[6..12]), (Some(MAC6), &MAC6.0[..]));
+        assert!(said.advertisement && said.router && said.solicited && said.override_);
+        if target == VIRTUAL6 {
+            // Both know the host.
+            for own in ["2001:db8::1", "2001:db8::2"] {
+                let group = solicited_node(ip6(own)).to_string();
+                let question = solicitation(own, Some(mac(9)));
+                self.ask(&says(9, "2001:db8::9", &group, question).build());
+            }
+            let payload = vec![kind::ECHO_REQUEST, 0, 0, 0, 0, 7, 0, 1, 9, 9, 9];
+            let (src, dst) = (ip6("2001:db8::9"), ip6(target));
+            let (next_header, hop_limit) = (header::ICMPV6, 64);
+            let (src_mac, dst_mac) = (mac(9), MAC6);
+            let ping = Sent { src_mac, dst_mac, src, dst, next_header, hop_limit, payload };
+            let pongs = self.ask(&ping.build());
+            assert_eq!(pongs.len(), 1, "{pongs:02x?}");
+            assert_eq!((pongs[0].0, Ipv6::new(&pongs[0].1[14..]).unwrap().src()), (*owner, dst));
+        }
+        Some(*owner)
+    }
+}
+
+/// Over IPv6: who has the addresses, those of the network and the link's, and how long hosts are without.
+#[test]
+fn over_ipv6() {
+    let mut lan = lan6(["priority=200", "priority=100"]);
+    lan.wait(1);
+    assert_eq!(lan.owner6(VIRTUAL6), None, "nobody before the others had time to speak");
+    lan.wait(4000);
+    for target in [VIRTUAL6, LINK6] {
+        assert_eq!(lan.owner6(target), Some(0), "{target}");
+    }
+    let routes = lan.routers[1].run("/ipv6 route print");
+    assert!(!routes.contains("six"), "a backup's network: {routes}");
+    lan.seen.clear();
+    lan.wait(3000);
+    let advertised: Vec<_> =
+        lan.seen.iter().filter(|(_, _, f)| f[12..14] == [0x86, 0xdd]).collect();
+    let mut n = 0;
+    for (_, from, frame) in advertised {
+        let packet = Ipv6::new(&frame[14..]).unwrap();
+        if packet.next_header() != 112 {
+            continue;
+        }
+        n += 1;
+        assert_eq!((*from, &frame[..12]), (0, &[group_mac(ip6(GROUP6)).0, MAC6.0].concat()[..]));
+        assert_eq!((packet.dst(), packet.hop_limit()), (ip6(GROUP6), 255));
+        assert_eq!(packet.src(), ip6("fe80::ff:fe00:1"), "the link's own address");
+        let said = Advertisement::read(packet.payload(), packet.src().into()).expect("one");
+        assert_eq!((said.vrid, said.priority, said.interval_cs), (49, 200, 100));
+        assert_eq!(said.addresses, [LINK6, VIRTUAL6].map(|own| IpAddr::from(ip6(own))));
+    }
+    assert_eq!(n, 3, "one a second");
+    // The master's cable is cut, and is there again.
+    for (cut, master) in [(true, 1), (false, 0)] {
+        lan.cut[0] = cut;
+        lan.seen.clear();
+        lan.wait(4000);
+        assert_eq!(lan.routers[master].run(":put [/interface vrrp get six master]").trim(), "true");
+        let moved = lan.seen.iter().filter(|(_, n, frame)| {
+            let said = (frame.len() > 78).then(|| Neighbour::read(&frame[54..]).ok()).flatten();
+            *n == master && said.is_some_and(|said| said.target == ip6(VIRTUAL6))
+        });
+        assert_eq!(moved.count(), usize::from(cut), "it is said where the address is now");
+        assert_eq!(lan.owner6(VIRTUAL6), Some(master));
+    }
+    assert_eq!(lan.owner(), Some(0), "the virtual router of IPv4");
+    // One that goes says so, and the other one need not wait.
+    lan.routers[0].run("/interface vrrp disable six");
+    lan.wait(700);
+    assert_eq!(lan.owner6(VIRTUAL6), Some(1));
+    lan.balanced();
+}
+
+/// Hosts are told of the virtual router as of any other, by whoever it is.
+#[test]
+fn told_to_hosts() {
+    let mut lan = lan6(["priority=200", "priority=100"]);
+    lan.wait(4000);
+    lan.seen.clear();
+    let asks = Sent {
+        payload: vec![kind::ROUTER_SOLICITATION, 0, 0, 0, 0, 0, 0, 0],
+        ..says(9, "fe80::9", "ff02::2", solicitation("::", None))
+    };
+    lan.routers[0].send(1, &asks.build());
+    lan.routers[1].send(1, &asks.build());
+    lan.wait(4000);
+    let told: Vec<_> = lan
+        .seen
+        .iter()
+        .filter(|(_, _, frame)| {
+            frame[12..14] == [0x86, 0xdd] && frame.get(54) == Some(&kind::ROUTER_ADVERTISEMENT)
+        })
+        .map(|(_, from, frame)| (*from, Ipv6::new(&frame[14..]).unwrap().src()))
+        .collect();
+    assert!(!told.is_empty() && told.iter().all(|told| *told == (0, ip6(LINK6))), "{told:?}");
+}
+
+#[test]
+fn hostile_over_ipv6() {
+    let mut lan = lan6(["priority=100", "priority=90 disabled=yes"]);
+    lan.wait(4000);
+    assert_eq!(lan.owner6(VIRTUAL6), Some(0));
+    let good = Advertisement {
+        version: 3,
+        vrid: 49,
+        priority: 250,
+        interval_cs: 100,
+        addresses: vec![ip6(LINK6).into()],
+        password: None,
+    };
+    let (near, far) = ("fe80::7", "2001:db8::7");
+    let bytes = |src: &str| good.to_bytes(ip6(src).into());
+    let mut broken = bytes(near);
+    broken[2] ^= 1;
+    let other_router = Advertisement { vrid: 50, ..good.clone() }.to_bytes(ip6(near).into());
+    let sent = |src: &str, payload: &[u8], hop_limit: u8| {
+        let (src, dst, dst_mac) = (ip6(src), ip6(GROUP6), group_mac(ip6(GROUP6)));
+        let payload = payload.to_vec();
+        Sent { src_mac: mac(7), dst_mac, src, dst, next_header: 112, hop_limit, payload }.build()
+    };
+    for (frame, why) in [
+        (sent(near, &bytes(near), 254), Discard::BadVrrp),
+        (sent(far, &bytes(far), 255), Discard::BadVrrp),
+        (sent(near, &broken, 255), Discard::BadVrrp),
+        (sent(near, &bytes(near)[..9], 255), Discard::BadVrrp),
+        (sent(near, &[], 255), Discard::BadVrrp),
+        (sent(near, &other_router, 255), Discard::NoListener),
+    ] {
+        let before = lan.routers[0].router.discards().get(why);
+        lan.ask(&frame);
+        let discards = lan.routers[0].router.discards();
+        assert_eq!(discards.get(why), before + 1, "{frame:02x?} {discards:?}");
+        assert_eq!(lan.owner6(VIRTUAL6), Some(0));
+    }
+    lan.ask(&sent(near, &bytes(near), 255));
+    lan.wait(2);
+    assert_eq!(lan.owner6(VIRTUAL6), None, "a better one was heard");
+    assert_eq!(lan.owner(), Some(0), "that was not IPv4's");
+    lan.balanced();
 }

@@ -369,6 +369,10 @@ fn common() -> impl Strategy<Value = String> {
          /ip address add address=10.0.1.200/32 interface=vrrp2",
         "/interface vrrp add name=vrrp3 interface=ether2 interval=100ms
          /ip address add address=10.0.2.200/32 interface=vrrp3",
+        "/interface vrrp add name=vrrp4 interface=bridge1 priority=255 v3-protocol=ipv6
+         /ipv6 address add address=2001:db8:a00:1::200/64 interface=vrrp4",
+        "/interface vrrp add name=vrrp5 interface=ether2 priority=255 v3-protocol=ipv6
+         /ipv6 address add address=2001:db8:a00:2::200/128 interface=vrrp5",
     ];
     prop_oneof![5 => select(LINES).prop_map(String::from), 1 => common6()]
 }

@@ -306,6 +306,7 @@ impl Packet {
         let (dst_mac, src_mac) = match self.link {
             Link::Session => ends.unwrap_or((own, src_mac)),
             Link::Router => (own, src_mac),
+            Link::Virtual if self.payload.is_multiple_of(2) => (wire::vrrp::mac6(1), src_mac),
             Link::Virtual => (wire::vrrp::mac(1), src_mac),
             Link::Host => (mac_of(self.dst), src_mac),
             Link::Stranger => (MacAddr([2, 9, 9, 9, 9, 9]), src_mac),

@@ -1,7 +1,7 @@
 //! Neighbour discovery (RFC 4861): who asks for the router is answered, and what neighbours say of
 //! themselves is learnt.
 
-use super::{local_out, to_neighbour};
+use super::{local_out, to_neighbour, vrrp};
 use crate::discard::Discard;
 use crate::flow::leave::Hop;
 use crate::interface::InterfaceId;
@@ -40,7 +40,11 @@ pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
     match said {
         Said::Router(mac) => {
             learn(r, now, interface, ends.src, mac, Heard::Asking);
-            advertise::asked(r, now, interface);
+            let program = r.program.clone();
+            let on = program.vrrps.iter().filter(|vrrp| vrrp.on == interface);
+            for interface in on.map(|vrrp| vrrp.interface).chain([interface]) {
+                advertise::asked(r, now, interface);
+            }
         }
         Said::Here(said) => {
             learn(r, now, interface, ends.src, said.mac, Heard::Asking);
@@ -53,6 +57,8 @@ pub(super) fn heard(r: &mut Router, now: Moment, p: Packet, kind: u8) {
             duplicate::conflict(r, now, interface, target.into(), by, false);
         }
         Said::Neighbour(Neighbour { advertisement: false, target, mac, .. }) => {
+            let virtual_ = vrrp::owner_of6(r, interface, target.into());
+            let interface = virtual_.unwrap_or(interface);
             let own = r.program.v6.is_own(interface, target.into());
             if own || r.program.v6.nd.is_proxied(interface, target.into()) {
                 learn(r, now, interface, ends.src, mac, Heard::Asking);
@@ -159,6 +165,15 @@ fn answer(
     let message =
         Neighbour { advertisement: true, router: true, solicited, override_, target, mac };
     send(r, now, interface, message, Ends { src, dst });
+}
+
+/// Tells everybody on a link that an address is here now (RFC 4861 §7.2.6).
+pub(in crate::flow) fn announce(r: &mut Router, now: Moment, interface: InterfaceId, own: u128) {
+    let mac = Some(r.program.interface(interface).mac);
+    let (target, advertisement) = (own.into(), true);
+    let (router, solicited, override_) = (true, false, true);
+    let message = Neighbour { advertisement, router, solicited, override_, target, mac };
+    send(r, now, interface, message, Ends { src: own, dst: ALL_NODES });
 }
 
 /// Somebody asks which groups are listened to (RFC 3810 §6.2): a router of the link.

@@ -16,6 +16,7 @@ use wire::checksum::Delta;
 use wire::icmpv6::{self, kind};
 use wire::ipv6::{Extensions, header};
 use wire::layers::protocol;
+use wire::vrrp;
 
 /// LOCAL IN: the router's own programs.
 pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
@@ -25,6 +26,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if dhcp::is_asked(&r.program, &p) {
         return dhcp::receive(r, now, p);
+    }
+    if p.layers.protocol == protocol::VRRP && p.ends.dst == vrrp::GROUP6 {
+        return super::vrrp::receive6(r, now, p);
     }
     if Ipv6Addr::from(p.ends.dst).is_multicast() {
         return r.discard(p, Discard::NoListener);

@@ -9,6 +9,7 @@
 //!      └────────────────────────────────────────────────────────────────────────────┘
 //! ```
 
+use std::net::IpAddr;
 use std::time::Duration;
 use wire::Moment;
 use wire::vrrp::Advertisement;
@@ -148,8 +149,8 @@ impl Machine {
         &mut self,
         now: Moment,
         said: &Advertisement,
-        src: u32,
-        address: u32,
+        src: IpAddr,
+        address: IpAddr,
         own: Settings,
     ) {
         match self.standing {
@@ -213,7 +214,7 @@ mod tests {
                 machine.tick(now, true, true, own);
                 if let (true, Some(priority)) = (ms == then, said) {
                     let said = Advertisement { priority, interval_cs: 100, ..Default::default() };
-                    machine.heard(now, &said, 5, 4, own);
+                    machine.heard(now, &said, [0, 0, 0, 5].into(), [0, 0, 0, 4].into(), own);
                 }
             }
             at = then + 1;

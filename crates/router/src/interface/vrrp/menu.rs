@@ -36,7 +36,7 @@ pub static VRRP: Menu = Menu {
         Property::new("mtu", Type::Number(68, 65535), "The longest IP packet, bytes.")
             .default("1500")
             .column(),
-        Property::new("mac-address", Type::Mac, "The virtual router's: 00:00:5E:00:01, and vrid.")
+        Property::new("mac-address", Type::Mac, "The virtual router's, made of vrid.")
             .read_only()
             .column(),
         Property::new("interface", ANY_INTERFACE, "The interface it stands on.")
@@ -58,7 +58,12 @@ pub static VRRP: Menu = Menu {
         Property::new("preemption-mode", Type::Bool, "Takes over from one with lower priority.")
             .default("yes"),
         Property::new("version", Type::Number(2, 3), "VRRP's version.").default("3").column(),
-        Property::only("v3-protocol", &PROTOCOL, &["ipv4"], "IPv6 is not built"),
+        Property::new(
+            "v3-protocol",
+            Type::Enum(&["ipv4", "ipv6"]),
+            "By which it speaks, and of which its addresses are.",
+        )
+        .default("ipv4"),
         Property::only(
             "authentication",
             &Type::Enum(&["none", "ah", "simple"]),
@@ -75,14 +80,13 @@ pub static VRRP: Menu = Menu {
             .default("none"),
         Property::new("group-authority", LEADER, "The same, as later versions have it.")
             .default("none"),
-        Property::missing("remote-address", "advertisements go to 224.0.0.18"),
+        Property::missing("remote-address", "advertisements go to 224.0.0.18 or ff02::12"),
         Property::only("sync-connection-tracking", &Type::Bool, &["no"], "it is not built"),
     ],
     help: "Virtual routers by VRRP: of several routers one has the addresses.",
 };
 
 const LEADER: Type = Type::Or(&["none", "self"], &Type::Reference(&["/interface vrrp"]));
-const PROTOCOL: Type = Type::Enum(&["ipv4", "ipv6"]);
 
 fn value(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
     let is = |what: fn(&Machine) -> bool| {
@@ -113,7 +117,7 @@ fn check(tree: &Tree, item: &Item) -> Result<(), String> {
     let read = VRRP.read(item);
     let (on, name) = (read.text("interface"), read.text("name"));
     let mut others = tree.read(&VRRP).filter(|other| other.id() != item.id);
-    let number = |item: &Read| item.number("vrid");
+    let number = |item: &Read| (item.number("vrid"), Vrrp::is_ipv6(item));
     if let Some(other) =
         others.find(|other| other.text("interface") == on && number(other) == number(&read))
     {
@@ -126,6 +130,9 @@ fn check(tree: &Tree, item: &Item) -> Result<(), String> {
     }
     if version == 3 && interval > Duration::from_millis(40_950) {
         return Err("failure: version 3 has intervals of at most 40.95s".to_string());
+    }
+    if version == 2 && Vrrp::is_ipv6(&read) {
+        return Err("failure: version 2 knows no IPv6".to_string());
     }
     if version == 2 && interval.subsec_nanos() != 0 {
         return Err("failure: version 2 has intervals of whole seconds".to_string());

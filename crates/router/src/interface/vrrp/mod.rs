@@ -8,9 +8,11 @@
 //!
 //! A virtual router stands on an interface of Ethernet frames. Its `Machine` is pure; while it is
 //! the master its interface runs, its addresses are the router's own, ARP answers for them with the
-//! virtual address. Those of a group stand as its master does, whatever is heard of them. Missing:
-//! **IPv6**, **authentication=ah**, **FastPath through a
-//! bridge**.
+//! virtual address. Those of a group stand as its master does, whatever is heard of them.
+//!
+//! Over IPv6 (`v3-protocol=ipv6`) the virtual router's MAC address is 00:00:5E:00:02:VRID, of which it has an
+//! address of the link's, the same on all routers; neighbour discovery answers as ARP does. Missing:
+//! **authentication=ah**, **FastPath through a bridge**.
 
 // The state machine.
 pub(crate) mod machine;
@@ -22,6 +24,7 @@ pub(crate) use machine::Machine;
 use super::{InterfaceId, Names};
 use config::{Read, Value};
 use machine::Settings;
+use wire::MacAddr;
 
 /// A virtual router as compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub struct Vrrp {
     pub vrid: u8,
     /// VRRP's version.
     pub version: u8,
+    /// `v3-protocol=ipv6`: it speaks by IPv6, and has addresses of IPv6.
+    pub is_ipv6: bool,
     /// `authentication=simple`.
     pub password: Option<[u8; 8]>,
     /// The master of its group, if that is another one.
@@ -62,6 +67,7 @@ impl Vrrp {
             on,
             vrid: item.number("vrid") as u8,
             version: item.number("version") as u8,
+            is_ipv6: Vrrp::is_ipv6(item),
             password: (item.text("authentication") == "simple").then_some(password),
             leader: Vrrp::leader(item).and_then(|name| names.find(&name)),
             settings: Settings {
@@ -71,6 +77,15 @@ impl Vrrp {
             },
             scripts: ["on-master", "on-backup"].map(|name| item.text(name)),
         }
+    }
+
+    fn is_ipv6(item: &Read) -> bool {
+        item.text("v3-protocol") == "ipv6"
+    }
+
+    /// The virtual router's MAC address.
+    pub(crate) fn mac(&self) -> MacAddr {
+        if self.is_ipv6 { wire::vrrp::mac6(self.vrid) } else { wire::vrrp::mac(self.vrid) }
     }
 
     /// The name of the master of its group, if that is another one.

@@ -293,8 +293,9 @@ impl Word for u128 {
     #[inline(always)]
     fn skip(rest: u128, bits: u32) -> u128 {
         let (high, low) = ((rest >> 64) as u64, rest as u64);
-        let high = high << (bits & 63) | low >> 1 >> (63 - bits & 63);
-        u128::from(high) << 64 | u128::from(low << (bits & 63))
+        let bits = bits & 63;
+        let high = high << bits | low >> 1 >> (63 - bits);
+        u128::from(high) << 64 | u128::from(low << bits)
     }
 
     #[inline]

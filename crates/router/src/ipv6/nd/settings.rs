@@ -4,6 +4,7 @@ use super::menu::{DEFAULT, ND, PREFIX, PROXY, bounds};
 use crate::interface::InterfaceId;
 use crate::interface::tunnel::Tunnel;
 use crate::ipv6::ALL_ROUTERS;
+use crate::ipv6::address::Address;
 use crate::program::Program;
 use config::{Read, Tree, Value};
 use std::time::Duration;
@@ -122,7 +123,10 @@ fn link(tree: &Tree, program: &Program, interface: InterfaceId) -> Option<Link> 
     let (client, server) = (v6.dhcp.client_on(interface), v6.dhcp.server_on(interface));
     let serves = server.is_some() || v6.dhcp.relay_on(interface).is_some();
     let proxied = proxied(tree, program, interface);
+    let virtual_: Vec<_> =
+        program.vrrps.iter().filter(|vrrp| vrrp.is_ipv6 && vrrp.on == interface).collect();
     let is_used = client.is_some()
+        || !virtual_.is_empty()
         || serves
         || !proxied.is_empty()
         || own.iter().any(|own| own.item.is_some() || !own.is_link_local());
@@ -137,6 +141,13 @@ fn link(tree: &Tree, program: &Program, interface: InterfaceId) -> Option<Link> 
     groups.extend(used.map(|own| u128::from(solicited_node(own.address.into()))));
     groups.extend(proxied.iter().map(|&address| u128::from(solicited_node(address.into()))));
     groups.extend(serves.then(|| u128::from(wire::dhcp6::SERVERS)));
+    if !virtual_.is_empty() {
+        groups.push(wire::vrrp::GROUP6);
+        let is_theirs =
+            |own: &&Address| virtual_.iter().any(|vrrp| vrrp.interface == own.interface);
+        let theirs = v6.addresses.iter().filter(is_theirs);
+        groups.extend(theirs.map(|own| u128::from(solicited_node(own.address.into()))));
+    }
     groups.sort_unstable();
     groups.dedup();
     let asks = tunnel.is_none();
