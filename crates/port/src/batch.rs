@@ -53,6 +53,15 @@ impl Batch {
         frames.take(n).for_each(drop); // they are plain numbers
     }
 
+    /// Moves the first `n` frames behind those of `into`, which has room for them.
+    ///
+    /// # Panics
+    /// If there are fewer, or there is no room.
+    pub fn split_to(&mut self, n: usize, into: &mut Batch) {
+        assert!(n <= into.room(), "batch overfull");
+        into.frames.extend(self.frames.drain(..n));
+    }
+
     /// Takes the last frame out.
     #[inline]
     pub fn pop(&mut self) -> Option<Frame> {

@@ -94,7 +94,7 @@ pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
-pub(crate) use {l2tp::plain_data, ppp::end_sessions, ppp::plain, tunnel::MOST as MOST_TUNNELS};
+pub(crate) use {l2tp::plain_data, ppp::end_sessions, tunnel::MOST as MOST_TUNNELS};
 pub(crate) use {mangle::traffic_class, port_queue::send_by_queue, up::look, vrrp::resign};
 
 /// The slow path: what it may look at is counted before, and what it may change is taken for granted no more.

@@ -112,14 +112,24 @@ pub fn is_ok(bytes: &[u8]) -> bool {
 
 /// Whether an IPv4 header without options has the right checksum: the fast path's question.
 ///
-/// Five loads, four additions, one multiplication: the sum is 0 modulo `0xffff`, but not 0.
+/// Five loads, four additions, and [`is_ok_sum`].
 #[inline]
 pub fn ipv4_header_ok(header: &[u8; 20]) -> bool {
     let word = |at: usize| {
         u64::from(u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
     };
-    let sum = word(0) + word(4) + word(8) + word(12) + word(16);
-    sum.is_multiple_of(0xffff) && sum != 0
+    is_ok_sum(word(0) + word(4) + word(8) + word(12) + word(16))
+}
+
+/// Whether such a header is intact, of which this is the sum of five words of four bytes: 0 modulo `0xffff`,
+/// but not 0.
+///
+/// One multiplication, by the number that makes -1 of `0xffff`: of its multiples up to five times `u32::MAX` it
+/// makes the numbers from -327,685 to -1, of all others none of these. A remainder took 7 instructions more.
+#[inline(always)]
+pub const fn is_ok_sum(sum: u64) -> bool {
+    debug_assert!(sum <= 5 * u32::MAX as u64);
+    sum.wrapping_mul(0x0001_0001_0001_0001) > u64::MAX << 20
 }
 
 /// The checksum of a sum of words in the order of the wire, in that order as well (RFC 1071 §2): of a

@@ -29,6 +29,8 @@ mod replay;
 mod replay6;
 // Whether a flow's recipe outlives a change of the program.
 mod revalidate;
+// Outer packets of one tunnel in a row.
+mod run;
 // Into tunnels, and out of them.
 pub(crate) mod tunnel;
 // What the bridge filter said of frames like this one.

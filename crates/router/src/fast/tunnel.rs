@@ -17,284 +17,170 @@
 use super::common::{self, Came};
 use super::passed::Passed;
 use super::revalidate::revalidate;
-use super::{pass, put_header, receive as receive_inside};
-use crate::counter::Count;
+use super::run::{Known, Run};
+use super::{end_run, pass, put_header, receive as receive_inside};
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::{Kept, flow_flag};
 use crate::flow::pptp::{hear, plain_call};
-use crate::flow::{
-    self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain, plain_data,
-};
+use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
 use crate::interface::InterfaceId;
-use crate::interface::ingress::{Arrival, Ingress, IngressId};
-use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, six_to_four};
+use crate::interface::ingress::{Arrival, IngressId};
+use crate::interface::tunnel::{Carries, TunnelAt, six_to_four};
 use crate::ip::neighbour::NeighbourId;
 use crate::program::{Interface, Kind};
 use crate::queue::{Decision, Label};
 use crate::router::Router;
-use port::{Batch, Frame};
+use port::{Batch, Frame, Slab};
 use wire::gre::{self, Gre};
 use wire::ipv6::header;
 use wire::l2tp::PORT;
 use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, pptp_call, protocol};
 use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
 
-/// Forwards a batch in which there may be tunnels' outer packets.
+/// Forwards a batch in which there may be tunnels' outer packets. They are opened where they lie: most
+/// often the batch is of one tunnel, and what was inside goes on as a whole.
 #[inline(never)]
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
-    let mut known = Known::default();
-    if batch.as_slice().iter().all(|frame| Outer::read(r, port, &mut known, frame).is_none()) {
+    let protocols = Protocols::of(r);
+    if !protocols.may_be_in(&r.io.slab, batch.as_slice()) {
         return pass(r, now, port, batch);
     }
-    let [mut others, mut inside] =
-        [r.io.spare.pop(), r.io.spare.pop()].map(Option::unwrap_or_default);
-    let mut passed = Passed::default();
-    // By which interface what is inside comes in.
-    let mut by = InterfaceId::NONE;
-    for frame in batch.drain() {
-        if let Some(payload) = known.again(r, &frame)
-            && others.is_empty()
-            && payload.interface == by
-        {
-            inside.push(known.take_off(r, payload, frame, &mut passed));
-            continue;
-        }
-        let mut outer = Outer::read(r, port, &mut known, &frame);
-        if outer.is_some() && !others.is_empty() {
+    let (mut known, mut passed) = (Known::default(), Passed::default());
+    let mut part = r.io.spare.pop().unwrap_or_default();
+    // What the first `n` frames are: what was inside a tunnel, or nothing to open.
+    let (mut by, mut n) = (By::port(port), 0);
+    loop {
+        n += known.take(r, protocols, &mut by, &mut batch.as_mut_slice()[n..], &mut passed);
+        let Some(frame) = batch.as_mut_slice().get_mut(n) else { break };
+        let mut outer = Outer::read(r, port, protocols, &mut known, frame);
+        if outer.is_some() && !by.is_inside && n > 0 {
             known.end(r, &mut passed);
-            pass(r, now, port, &mut others);
-            outer = Outer::read(r, port, &mut known, &frame);
+            batch.split_to(std::mem::take(&mut n), &mut part);
+            by.come_in(r, now, &mut part);
+            outer = Outer::read(r, port, protocols, &mut known, &batch.as_slice()[0]);
         }
-        let opened = match outer {
-            Some(outer) => open(r, now, outer, frame, &mut known, &mut passed),
-            None => Err(frame),
+        let frame = &mut batch.as_mut_slice()[n];
+        let opened = outer.and_then(|outer| open(r, now, outer, frame, &mut known, &mut passed));
+        let came = match opened {
+            Some(interface) => By::tunnel(interface, protocols.may_be(r.io.slab.bytes(frame))),
+            None => By::port(port),
         };
-        if !inside.is_empty() && opened.as_ref().map_or(true, |(interface, _)| *interface != by) {
+        if n > 0 && !came.is_as(by) {
             known.end(r, &mut passed);
-            come_in(r, now, by, &mut inside);
+            batch.split_to(std::mem::take(&mut n), &mut part);
+            by.come_in(r, now, &mut part);
         }
-        match opened {
-            Ok((interface, frame)) => {
-                by = interface;
-                inside.push(frame);
-            }
-            Err(frame) => others.push(frame),
-        }
+        let may_be_nested = n > 0 && by.may_be_nested || came.may_be_nested;
+        by = By { may_be_nested, ..came };
+        n += 1;
     }
     known.end(r, &mut passed);
-    if !inside.is_empty() {
-        come_in(r, now, by, &mut inside);
-    }
-    if !others.is_empty() {
-        pass(r, now, port, &mut others);
-    }
-    r.io.spare.extend([others, inside]);
+    by.come_in(r, now, batch);
+    r.io.spare.push(part);
 }
 
-/// What was inside outer packets that came in a row comes in together.
-fn come_in(r: &mut Router, now: Moment, by: InterfaceId, inside: &mut Batch) {
-    r.link.depth += 1;
-    receive_inside(r, now, by, inside);
-    r.link.depth -= 1;
-}
-
-/// What the outer packet before came through, and its flow.
-#[derive(Default)]
-struct Known {
-    by: Option<(Arrival, Ingress)>,
-    flow: Option<(FiveTuple, FlowId)>,
-    run: Option<Run>,
-}
-
-/// Outer packets of one tunnel, between which nothing has happened: what was asked of the first is not
-/// asked again, and they are counted together.
-struct Run {
-    outer: Outer,
-    recipe: u32,
-    mac: MacAddr,
-    interface: InterfaceId,
-    /// `None` of an L2TP session.
-    tunnel: Option<TunnelAt>,
-    kind: RunKind,
-    is_ethernet: bool,
-    fast: bool,
-    /// As outer packets, and as the tunnel counts them.
-    came: Count,
-    rx: Count,
-}
-
-impl Known {
-    /// What lies in an outer packet that is as the one before.
-    #[inline(always)]
-    fn again(&self, r: &Router, frame: &Frame) -> Option<Payload> {
-        let run = self.run.as_ref()?;
-        let bytes = r.io.slab.bytes(frame);
-        let head: &[u8; 34] = bytes.first_chunk()?;
-        let ip: &[u8; 20] = head[14..].first_chunk()?;
-        let word = |at: usize| u32::from_be_bytes([ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
-        let FiveTuple { src, dst, protocol, .. } = run.outer.tuple;
-        let is_alike = head[..6] == run.mac.0
-            && head[6] & 1 == 0
-            && head[12..15] == [8, 0, 0x45]
-            && u16::from_be_bytes([ip[6], ip[7]]) & 0x3fff == 0
-            && (ip[9], word(12), word(16)) == (protocol, src, dst)
-            && !frame.has_offload()
-            && checksum::ipv4_header_ok(ip);
-        if !is_alike {
-            return None;
-        }
-        let ip_len = u16::from_be_bytes([ip[2], ip[3]]);
-        if let Some((at, ether_type)) = run.kind.begins(bytes, ip_len) {
-            let (interface, tunnel, call) = (run.interface, run.tunnel, None);
-            let len = 14 + usize::from(ip_len) - at;
-            return Some(Payload { interface, tunnel, at, len, ip_len, ether_type, call });
-        }
-        let payload = Payload::read(r, &run.outer, Some(run.tunnel?), bytes)?;
-        (payload.tunnel == run.tunnel).then_some(payload)
-    }
-
-    /// Takes off what is around it.
-    #[inline(always)]
-    fn take_off(
-        &mut self,
-        r: &mut Router,
-        payload: Payload,
-        frame: Frame,
-        passed: &mut Passed,
-    ) -> Frame {
-        let Some(run) = &mut self.run else { return frame };
-        run.came.add(payload.ip_len.into());
-        run.rx.add(payload.len as u64);
-        passed.came(r, run.outer.came.ingress, frame.len(), run.fast);
-        take_off(r, &payload, run.is_ethernet, frame)
-    }
-
-    /// Ends the run, and counts all there was; nothing is known any more.
-    fn end(&mut self, r: &mut Router, passed: &mut Passed) {
-        passed.settle(r);
-        self.end_run(r);
-        *self = Known::default();
-    }
-
-    fn end_run(&mut self, r: &mut Router) {
-        let Some(run) = self.run.take() else { return };
-        let flow = r.v4.connections.flow_mut(run.outer.flow);
-        (flow.packets, flow.bytes) = (flow.packets + run.came.packets, flow.bytes + run.came.bytes);
-        if let Some((recipe, _)) = r.learnt.recipes.get_mut(run.recipe) {
-            recipe.count.merge(run.came);
-        }
-        r.stats.paths.replayed += run.came.packets;
-        r.stats.interface_counts[run.interface.index()].rx.merge(run.rx);
-    }
-}
-
-/// How packets of a run are read most often, where there is nothing more to be looked at.
+/// By which interface frames in a row come in.
 #[derive(Clone, Copy)]
-enum RunKind {
-    /// IPv4 in IPv4, in GRE, or in EoIP's frames, whose GRE header ends with a number. `syn`: the first
-    /// segments of connections are for somebody else to look at.
-    Ipip {
-        syn: bool,
-    },
-    Gre {
-        syn: bool,
-    },
-    Eoip {
-        syn: bool,
-        id: [u8; 2],
-    },
-    /// The ports, and how L2TP's header begins: without numbers or a length of its own.
-    L2tp([u8; 4], [u8; 6]),
-    /// In no such way.
-    Other,
+pub(super) struct By {
+    interface: InterfaceId,
+    /// From outer packets.
+    is_inside: bool,
+    /// Some of them may be outer packets in their turn.
+    pub(super) may_be_nested: bool,
 }
 
-impl RunKind {
-    /// How packets are read of a tunnel that this one has come by.
-    fn of(tunnel: Option<&Tunnel>, protocol: u8, frame: &[u8]) -> RunKind {
-        let Some(tunnel) = tunnel else {
-            let head = frame.get(34..).and_then(|rest| rest.first_chunk());
-            return match head {
-                Some(&[a, b, c, d, _, _, _, _, 0, 2, e, f, g, h]) if protocol == protocol::UDP => {
-                    RunKind::L2tp([a, b, c, d], [0, 2, e, f, g, h])
-                }
-                _ => RunKind::Other,
-            };
+impl By {
+    fn port(interface: InterfaceId) -> By {
+        By { interface, is_inside: false, may_be_nested: false }
+    }
+
+    fn tunnel(interface: InterfaceId, may_be_nested: bool) -> By {
+        By { interface, is_inside: true, may_be_nested }
+    }
+
+    fn is_as(self, other: By) -> bool {
+        (self.interface, self.is_inside) == (other.interface, other.is_inside)
+    }
+
+    /// They come in together.
+    fn come_in(self, r: &mut Router, now: Moment, frames: &mut Batch) {
+        r.link.depth += u8::from(self.is_inside);
+        if self.may_be_nested {
+            receive_inside(r, now, self.interface, frames);
+        } else {
+            pass(r, now, self.interface, frames);
+            end_run(r);
+        }
+        r.link.depth -= u8::from(self.is_inside);
+    }
+}
+
+/// The IP protocols below 64 that outer packets have, a bit each.
+#[derive(Clone, Copy)]
+pub(super) struct Protocols(u64);
+
+impl Protocols {
+    fn of(r: &Router) -> Protocols {
+        let udp = u64::from(r.program.has_l2tp()) << protocol::UDP;
+        Protocols(1 << protocol::IPIP | 1 << protocol::IPV6 | 1 << protocol::GRE | udp)
+    }
+
+    #[inline(always)]
+    fn may_carry(self, protocol: u8) -> bool {
+        protocol < 64 && self.0 >> protocol & 1 != 0
+    }
+
+    /// Whether an IPv4 packet may be an outer one.
+    #[inline(always)]
+    pub(super) fn may_be_packet(self, ip: &[u8; 24]) -> bool {
+        self.may_carry(ip[9]) && (ip[9] != protocol::UDP || ip[22..] == PORT.to_be_bytes())
+    }
+
+    /// Whether a frame may be one. Most often it is none, and this says so; only untagged frames are looked at
+    /// closely.
+    #[inline(always)]
+    pub(super) fn may_be(self, frame: &[u8]) -> bool {
+        let Some(head) = frame.get(12..).and_then(|head| head.first_chunk::<26>()) else {
+            return false; // there is nothing in it
         };
-        let syn = tunnel.clamps_mss;
-        match tunnel.carries {
-            Carries::Ipip => RunKind::Ipip { syn },
-            Carries::Gre => RunKind::Gre { syn },
-            Carries::Eoip => RunKind::Eoip { syn, id: tunnel.id.to_le_bytes() },
-            Carries::SixToFour => RunKind::Other,
+        match head {
+            [8, 0, ip @ ..] => self.may_be_packet(ip),
+            [0x86, 0xdd, ..] => false,
+            _ => true,
         }
     }
 
-    /// Where what is carried begins, and its EtherType; `None` to look closer.
-    #[inline(always)]
-    fn begins(&self, frame: &[u8], ip_len: u16) -> Option<(usize, u16)> {
-        let payload = frame.get(34..14 + usize::from(ip_len))?;
-        let (at, syn, is_plain) = match *self {
-            RunKind::Ipip { syn } => (0, syn, *payload.get(9)? != protocol::IPIP),
-            RunKind::Gre { syn } => {
-                let head: &[u8; 14] = payload.first_chunk()?;
-                (4, syn, head[..4] == [0, 0, 8, 0] && head[13] != protocol::GRE)
-            }
-            RunKind::Eoip { syn, id } => {
-                let head: &[u8; 22] = payload.first_chunk()?;
-                let len = usize::from(u16::from_be_bytes([head[4], head[5]]));
-                let is_whole = head[..4] == [0x20, 1, 0x64, 0] && len + 8 == payload.len();
-                let is_ours = head[6..8] == id && head[14] & 1 == 0 && head[20..22] == [8, 0];
-                if !is_whole || !is_ours || syn && begins_connection(payload.get(22..)?) {
-                    return None;
-                }
-                return Some((42, 0));
-            }
-            RunKind::L2tp(ports, session) => {
-                let (head, ppp) = payload.split_first_chunk::<14>()?;
-                let len = usize::from(u16::from_be_bytes([head[4], head[5]]));
-                let is_plain = head[..4] == ports && head[6..8] == [0, 0] && head[8..] == session;
-                let (skipped, ether_type) = plain(ppp)?;
-                return (is_plain && len == payload.len()).then_some((48 + skipped, ether_type));
-            }
-            RunKind::Other => return None,
-        };
-        let inner = payload.get(at..)?;
-        let is_plain = is_plain && inner.len() >= 20 && !(syn && begins_connection(inner));
-        is_plain.then_some((34 + at, ETHERTYPE_IPV4))
+    /// Whether there is one among frames.
+    #[inline]
+    fn may_be_in(self, slab: &Slab, frames: &[Frame]) -> bool {
+        frames.iter().any(|frame| self.may_be(slab.bytes(frame)))
     }
 }
 
 /// A packet that may be a tunnel's outer one: its flow is known, and IPv4's header is plain.
 #[derive(Clone, Copy)]
-struct Outer {
-    tuple: FiveTuple,
-    flow: FlowId,
-    came: Came,
+pub(super) struct Outer {
+    pub(super) tuple: FiveTuple,
+    pub(super) flow: FlowId,
+    pub(super) came: Came,
 }
 
 impl Outer {
     /// Of a frame; `None` if there is nothing to open.
-    #[inline(always)]
-    fn read(r: &Router, port: InterfaceId, known: &mut Known, frame: &Frame) -> Option<Outer> {
+    fn read(
+        r: &Router,
+        port: InterfaceId,
+        protocols: Protocols,
+        known: &mut Known,
+        frame: &Frame,
+    ) -> Option<Outer> {
         let bytes = r.io.slab.bytes(frame);
-        // Most often there is none, and this says so.
-        match bytes.get(12..)?.first_chunk::<12>()? {
-            [8, 0, .., protocol] if !may_carry(r, *protocol) => None,
-            [0x86, 0xdd, ..] => None,
-            _ => Outer::read_at(r, port, known, frame),
-        }
-    }
-
-    #[inline]
-    fn read_at(r: &Router, port: InterfaceId, known: &mut Known, frame: &Frame) -> Option<Outer> {
-        if frame.has_offload() {
+        if frame.has_offload() || !protocols.may_be(bytes) {
             return None;
         }
-        let bytes = r.io.slab.bytes(frame);
         let (arrival, l3) = Arrival::of(port, bytes)?;
         let ip: &[u8; 20] = bytes.get(l3..)?.first_chunk()?;
-        if !may_carry(r, ip[9]) {
+        if !protocols.may_carry(ip[9]) {
             return None;
         }
         let ports = match ip[9] {
@@ -340,32 +226,21 @@ impl Outer {
     }
 }
 
-/// Whether there may be tunnels' outer packets of an IP protocol.
-#[inline(always)]
-fn may_carry(r: &Router, protocol: u8) -> bool {
-    match protocol {
-        protocol::IPIP | protocol::IPV6 | protocol::GRE => true,
-        protocol => protocol == protocol::UDP && r.program.has_l2tp(),
-    }
-}
-
-/// Takes an outer packet off, as its flow's recipe says; gives it back if there is none that fits, or what
-/// is inside is for `flow::tunnel` to look at. Returns by which interface it comes in.
+/// Takes an outer packet off, as its flow's recipe says, and returns by which interface it comes in; `None` if
+/// there is none that fits, or what is inside is for `flow::tunnel` to look at.
 #[inline]
 fn open(
     r: &mut Router,
     now: Moment,
     outer: Outer,
-    frame: Frame,
+    frame: &mut Frame,
     known: &mut Known,
     passed: &mut Passed,
-) -> Result<(InterfaceId, Frame), Frame> {
-    let Some((id, kept)) = recipe_of(r, outer.flow, &outer.tuple) else { return Err(frame) };
-    let Some(recipe) = r.learnt.recipes.get(kept.recipe()) else { return Err(frame) };
-    let bytes = r.io.slab.bytes(&frame);
-    let Some(payload) = Payload::read(r, &outer, recipe.way.tunnel, bytes) else {
-        return Err(frame);
-    };
+) -> Option<InterfaceId> {
+    let (id, kept) = recipe_of(r, outer.flow, &outer.tuple)?;
+    let recipe = r.learnt.recipes.get(kept.recipe())?;
+    let bytes = r.io.slab.bytes(frame);
+    let payload = Payload::read(r, &outer, recipe.way.tunnel, bytes)?;
     let Payload { interface, tunnel, len, ip_len, call, .. } = payload;
     let ip = &bytes[usize::from(outer.came.l3)..];
     let src_mac = MacAddr([bytes[6], bytes[7], bytes[8], bytes[9], bytes[10], bytes[11]]);
@@ -377,13 +252,13 @@ fn open(
         || !running
         || r.link.depth >= MOST_TUNNELS
     {
-        return Err(frame);
+        return None;
     }
     // Untagged, and by no session.
     let begins_run = way.guard.admits_all() && outer.came.header() == common::UNTAGGED;
     // What has come before ends box by box.
     if call.is_some_and(|(call, number)| !hear(r, now, call, number)) {
-        return Err(frame);
+        return None;
     }
     known.end_run(r);
     let arrived = frame.len();
@@ -400,30 +275,25 @@ fn open(
     r.stats.interface_counts[interface.index()].rx.add(len as u64);
     let is_ethernet = matches!(kind, Kind::Tunnel { carries: Carries::Eoip, .. });
     if begins_run && let Some((_, by)) = &known.by {
-        let of = tunnel.map(|at| r.program.tunnels.get(at));
-        let kind = RunKind::of(of, outer.tuple.protocol, r.io.slab.bytes(&frame));
-        let (recipe, outer) = (kept.recipe(), Outer { flow: id, ..outer });
-        let (mac, [came, rx]) = (by.mac, [Count::default(); 2]);
-        let run = Run { outer, recipe, mac, interface, tunnel, kind, is_ethernet, fast, came, rx };
-        known.run = Some(run);
+        let first = (Outer { flow: id, ..outer }, kept.recipe(), by.mac);
+        known.run = Some(Run::new(r, first, &payload, fast, r.io.slab.bytes(frame)));
     }
-    Ok((interface, take_off(r, &payload, is_ethernet, frame)))
+    take_off(r, &payload, is_ethernet, frame);
+    Some(interface)
 }
 
 /// What is left when the outer headers are taken off: a frame, or what looks like one.
 #[inline(always)]
-fn take_off(r: &Router, payload: &Payload, is_ethernet: bool, mut frame: Frame) -> Frame {
+pub(super) fn take_off(r: &Router, payload: &Payload, is_ethernet: bool, frame: &mut Frame) {
     frame.truncate(payload.at + payload.len);
     if is_ethernet {
-        frame.pull(payload.at);
-        return frame;
+        return frame.pull(payload.at);
     }
     frame.pull(payload.at - 14);
-    if let Some(head) = r.io.slab.bytes_mut(&mut frame).first_chunk_mut::<14>() {
+    if let Some(head) = r.io.slab.bytes_mut(frame).first_chunk_mut::<14>() {
         let [a, b] = payload.ether_type.to_be_bytes();
         *head = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b];
     }
-    frame
 }
 
 /// What stands for the destination port of a GRE packet: PPTP's call.
@@ -453,18 +323,18 @@ fn recipe_of(r: &mut Router, candidate: FlowId, tuple: &FiveTuple) -> Option<(Fl
 
 /// What lies in an outer packet.
 #[derive(Clone, Copy)]
-struct Payload {
+pub(super) struct Payload {
     /// By which it comes in.
-    interface: InterfaceId,
+    pub(super) interface: InterfaceId,
     /// If it is none of L2TP's sessions, nor of PPTP's.
-    tunnel: Option<TunnelAt>,
+    pub(super) tunnel: Option<TunnelAt>,
     /// Of PPTP's: the call, and the packet's number.
     call: Option<(u16, u32)>,
     /// Where it begins.
     at: usize,
-    len: usize,
+    pub(super) len: usize,
     /// The outer packet's length.
-    ip_len: u16,
+    pub(super) ip_len: u16,
     /// What it is, if it is no frame.
     ether_type: u16,
 }
@@ -473,7 +343,7 @@ impl Payload {
     /// `None` if there is more to be looked at: keepalives, checksums and keys of GRE, the first segment of
     /// a connection whose MSS is clamped.
     #[inline]
-    fn read(r: &Router, outer: &Outer, likely: Option<TunnelAt>, bytes: &[u8]) -> Option<Payload> {
+    pub(super) fn read(r: &Router, outer: &Outer, likely: Option<TunnelAt>, bytes: &[u8]) -> Option<Payload> {
         let l3 = usize::from(outer.came.l3);
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
         let payload = bytes.get(l3 + 20..l3 + usize::from(ip_len))?;
@@ -560,7 +430,7 @@ impl Payload {
 
 /// Whether an IPv4 packet is a TCP segment with SYN, or may be.
 #[inline]
-fn begins_connection(ip: &[u8]) -> bool {
+pub(super) fn begins_connection(ip: &[u8]) -> bool {
     let &[first, .., protocol] = ip.first_chunk::<10>().unwrap_or(&[0; 10]);
     let flags = ip.get(usize::from(first & 15) * 4 + 13);
     protocol == protocol::TCP && flags.is_none_or(|&flags| flags & TcpFlags::SYN.0 != 0)

@@ -103,7 +103,7 @@ pub(super) fn arrived(
 
 /// What PPP carries that is IP in the clear: how many bytes are before it, and what it is.
 #[inline]
-pub(crate) fn plain(ppp: &[u8]) -> Option<(usize, u16)> {
+pub(super) fn plain(ppp: &[u8]) -> Option<(usize, u16)> {
     let kind = ppp.strip_prefix(&[0xff, 0x03]).unwrap_or(ppp);
     let ether_type = match kind {
         [0x00, 0x21, ..] => ETHERTYPE_IPV4,
