@@ -181,6 +181,12 @@ mod tests {
                         batch.free_all(&mut pool);
                         model.clear();
                     }
+                    2 if i % 3 == 0 => {
+                        let (n, mut first) = (model.len() / 2, Batch::new());
+                        batch.split_to(n, &mut first);
+                        prop_assert_eq!(numbers(first.as_slice()), model.drain(..n).collect::<Vec<_>>());
+                        first.free_all(&mut pool);
+                    }
                     _ if batch.room() > 0 => {
                         batch.push(pool.alloc(i).unwrap());
                         model.push(i);

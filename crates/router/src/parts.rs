@@ -80,7 +80,7 @@ pub(crate) struct Io {
     pub(crate) mark: Mark,
     /// When a port has room for what waits for it, if something does.
     pub(crate) room_at: Option<Moment>,
-    /// Empty ones, for what comes out of tunnels: two for each tunnel in the other.
+    /// Empty ones, for what came before a tunnel's packet: one for each tunnel in the other.
     pub(crate) spare: Vec<Batch>,
     /// Empty between two sends.
     pub(crate) outgoing: Batch,

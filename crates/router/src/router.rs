@@ -454,6 +454,7 @@ impl Router {
 
     #[inline]
     fn flush<P: Port>(&mut self, now: Moment, ports: &mut [P]) {
+        fast::end_run(self);
         if self.tools.taps.any() {
             self.tap_outboxes(now);
         }

@@ -18,12 +18,14 @@ use wire::{FiveTuple, checksum, gre};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OuterHeader {
     len: u8,
-    /// DSCP's byte; `None` is the inner packet's.
-    tos: Option<u8>,
-    /// The words from TTL on, in the order of the wire; the first is without checksum.
-    words: [u32; 3],
-    /// Their sum.
-    sum: u64,
+    /// DSCP's byte, and which bits of the inner packet's come to it: its DSCP, or none.
+    tos: u8,
+    inherits: u8,
+    protocol: u8,
+    /// Source and destination, as they are sent.
+    ends: [u8; 8],
+    /// The sum of what is the same in all, folded.
+    sum: u16,
     behind: Behind,
 }
 
@@ -38,6 +40,9 @@ enum Behind {
     /// UDP's and L2TP's, without lengths.
     L2tp([u8; L2TP_LEN - 2]),
 }
+
+/// DSCP's place in its byte.
+const DSCP: u8 = 0xfc;
 
 /// UDP, L2TP, and PPP's protocol.
 const L2TP_LEN: usize = 8 + DATA_LEN + 2;
@@ -74,23 +79,27 @@ impl OuterHeader {
         (src, dst): (u32, u32),
         (len, behind): (usize, Behind),
     ) -> OuterHeader {
-        let first = [Self::TTL, protocol, 0, 0];
-        let words = [u32::from_ne_bytes(first), src.to_be(), dst.to_be()];
-        let sum = words.iter().copied().map(u64::from).sum();
-        OuterHeader { len: len as u8, tos: dscp.map(|dscp| dscp << 2), words, sum, behind }
+        let (tos, inherits) = match dscp {
+            Some(dscp) => (dscp << 2, 0),
+            None => (0, DSCP),
+        };
+        let ([a, b, c, d], [e, f, g, h]) = (src.to_be_bytes(), dst.to_be_bytes());
+        let ends = [a, b, c, d, e, f, g, h];
+        let sum = !checksum::of(&[0x45, tos, Self::TTL, protocol, a, b, c, d, e, f, g, h]);
+        OuterHeader { len: len as u8, tos, inherits, protocol, ends, sum, behind }
     }
 
     /// The tuple of the packets.
     pub(crate) fn tuple(&self) -> FiveTuple {
-        let [_, protocol, ..] = self.words[0].to_ne_bytes();
-        let (src, dst) = (u32::from_be(self.words[1]), u32::from_be(self.words[2]));
+        let [a, b, c, d, e, f, g, h] = self.ends;
+        let [src, dst] = [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes);
         let (src_port, dst_port) = match self.behind {
             Behind::L2tp([a, b, c, d, ..]) => {
                 (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
             }
             _ => (0, 0),
         };
-        FiveTuple { src, dst, src_port, dst_port, protocol }
+        FiveTuple { src, dst, src_port, dst_port, protocol: self.protocol }
     }
 
     /// Its length.
@@ -102,7 +111,7 @@ impl OuterHeader {
     /// What it says of the packet: DSCP, and no ECN.
     #[inline(always)]
     pub(crate) fn tos(&self, inner: &Inner) -> u8 {
-        self.tos.unwrap_or(inner.dscp << 2)
+        self.tos | inner.dscp & self.inherits
     }
 
     /// Writes it in front of `carried` bytes, where `out` begins; with an identification if the packet may
@@ -118,20 +127,22 @@ impl OuterHeader {
         carried: usize,
         identification: Option<u16>,
     ) {
-        let [l, m] = ((self.len() + carried) as u16).to_be_bytes();
-        let ([i, j], df) = match identification {
-            Some(id) => (id.to_be_bytes(), 0),
-            None => ([0, 0], 0x40),
+        let (inherited, total) = (inner.dscp & self.inherits, (self.len() + carried) as u16);
+        let (id, df) = match identification {
+            Some(id) => (id, 0),
+            None => (0, 0x4000),
         };
-        let words = [[0x45, self.tos(inner), l, m], [i, j, df, 0]].map(u32::from_ne_bytes);
-        let sum = self.sum + u64::from(words[0]) + u64::from(words[1]);
-        let [ttl, protocol, ..] = self.words[0].to_ne_bytes();
-        let [a, b] = checksum::folded(sum).to_ne_bytes();
-        let [_, src, dst] = self.words.map(u32::to_ne_bytes);
-        let [first, second] = words.map(u32::to_ne_bytes);
-        let ip = [first, second, [ttl, protocol, a, b], src, dst];
+        let sum = [self.sum, inherited.into(), total, id, df].into_iter().map(u32::from).sum::<u32>();
+        let sum = (sum & 0xffff) + (sum >> 16);
+        let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        let tos = self.tos | inherited;
+        let words = [u16::from_be_bytes([0x45, tos]), total, id, df].map(u64::from);
+        let first = words[0] << 48 | words[1] << 32 | words[2] << 16 | words[3];
+        let second = u32::from_be_bytes([Self::TTL, self.protocol, 0, 0]) | u32::from(sum);
         let (head, rest) = out.split_first_chunk_mut::<20>().expect("room for IPv4's header");
-        head.copy_from_slice(ip.as_flattened());
+        head[..8].copy_from_slice(&first.to_be_bytes());
+        head[8..12].copy_from_slice(&second.to_be_bytes());
+        head[12..].copy_from_slice(&self.ends);
         match self.behind {
             Behind::Nothing => {}
             Behind::Gre => {
@@ -157,6 +168,7 @@ impl OuterHeader {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Inner {
     pub(crate) ether_type: u16,
+    /// In its place in DSCP's byte.
     dscp: u8,
     pub(crate) df: bool,
     /// The packet's length; 0 of what is not IP.
@@ -167,7 +179,7 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// Of a frame; of what is not IP, nothing.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(frame: &[u8]) -> Inner {
         // Most often: IPv4 without a tag or options, and whole.
         if let Some(&[8, 0, 0x45, tos, a, b, _, _, flags, ..]) =
@@ -175,7 +187,7 @@ impl Inner {
         {
             let total = usize::from(u16::from_be_bytes([a, b]));
             if (20..=frame.len() - 14).contains(&total) {
-                let (ether_type, dscp, df) = (ETHERTYPE_IPV4, tos >> 2, flags & 0x40 != 0);
+                let (ether_type, dscp, df) = (ETHERTYPE_IPV4, tos & DSCP, flags & 0x40 != 0);
                 return Inner { ether_type, dscp, df, len: total as u16, least: 0 };
             }
         }
@@ -192,8 +204,8 @@ impl Inner {
         };
         let ether_type = layers.ether_type;
         let (dscp, df, least) = match ether_type {
-            ETHERTYPE_IPV4 => (second >> 2, flags & 0x40 != 0, 0),
-            ETHERTYPE_IPV6 => ((first & 0xf) << 2 | second >> 6, true, MTU_MIN),
+            ETHERTYPE_IPV4 => (second & DSCP, flags & 0x40 != 0, 0),
+            ETHERTYPE_IPV6 => ((first << 4 | second >> 4) & DSCP, true, MTU_MIN),
             _ => return Inner::default(),
         };
         Inner { ether_type, dscp, df, len: layers.l3_end - layers.l3, least }
