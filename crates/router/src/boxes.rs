@@ -10,7 +10,7 @@
 
 use crate::discard::Discard;
 use crate::fast;
-use crate::fast::enclose::enclose;
+use crate::fast::enclose::{enclose, in_run};
 use crate::firewall::address_list::dynamic::Moved;
 use crate::firewall::connection::{Connections, Flags, FlowId, NO_PIECES, New, Tracking};
 use crate::firewall::mark::{Mark, Marks};
@@ -454,6 +454,14 @@ impl Router {
     /// What leaves by no port of its own: into a tunnel, or through an interface's HTB.
     #[inline(never)]
     fn go_below(&mut self, interface: InterfaceId, frame: Frame, fast: bool, mark: Mark) {
+        if let Err(frame) = in_run(self, interface, frame, fast) {
+            self.go_further(interface, frame, fast, mark);
+        }
+    }
+
+    /// The same of what is not as the frame before. Out of line, so that little has to be saved for the others.
+    #[inline(never)]
+    fn go_further(&mut self, interface: InterfaceId, frame: Frame, fast: bool, mark: Mark) {
         let Err(frame) = enclose(self, interface, frame, fast) else { return };
         let before = std::mem::replace(&mut self.io.mark, mark);
         self.interface_htb(interface, frame, fast);

@@ -69,7 +69,7 @@ pub struct PortInfo {
 }
 
 /// The way out by an interface, in the form the fast path reads.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct WayOut {
     /// The port's place; none of the ports' if the interface does not run or has no port of its own.
     pub(crate) port: u16,

@@ -19,7 +19,7 @@ use crate::firewall::connection::flow::{Kept, flow_flag};
 use crate::flow::MOST_TUNNELS;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
-use crate::interface::tunnel::outer::{Inner, OuterHeader};
+use crate::interface::tunnel::outer::{Behind, Inner, OuterHeader};
 use crate::interface::tunnel::{Carries, Tunnel};
 use crate::ip::neighbour::NeighbourId;
 use crate::parts::Learnt;
@@ -51,8 +51,6 @@ struct Ends {
     carries: Option<Carries>,
     /// The tunnel of such a session.
     l2tp: Option<u16>,
-    /// Bytes in front of what is carried that the outer headers replace.
-    link: u8,
     /// Bytes that can be carried in one piece.
     longest: u16,
     inherits_df: bool,
@@ -64,26 +62,20 @@ struct Ends {
 impl Ends {
     /// How many bytes of a frame so long are carried; `None` if it is not for this tunnel, or too long.
     #[inline(always)]
-    fn carried(&self, len: usize, inner: &Inner) -> Option<usize> {
-        let (carried, takes) = match self.carries {
-            // First, as it is most often so.
-            Some(carries) => (
-                len - usize::from(self.link),
-                self.takes_ipv4 && inner.ether_type == ETHERTYPE_IPV4
-                    || carries.takes(inner.ether_type),
-            ),
-            None => (inner.len.into(), inner.len != 0),
-        };
-        (takes && carried <= usize::from(self.longest)).then_some(carried)
+    fn carried(&self, kind: Behind, len: usize, inner: &Inner) -> Option<usize> {
+        // An L2TP session carries IP, as long as it says it is.
+        let carried = if kind == Behind::L2tp { inner.len.into() } else { len - kind.link() };
+        let is_ipv4 = self.takes_ipv4 && inner.ether_type == ETHERTYPE_IPV4;
+        let takes = || self.carries.map_or(inner.len != 0, |it| it.takes(inner.ether_type));
+        ((is_ipv4 || takes()) && carried <= usize::from(self.longest)).then_some(carried)
     }
 }
 
 /// Packets into one tunnel, between which nothing has happened.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 struct Run {
-    /// The tunnel; `NONE` if there is no run.
     interface: InterfaceId,
-    ready: Option<Ready>,
+    ready: Ready,
     /// The neighbour's header, and the port's place.
     ethernet: [u8; 14],
     port: WayOut,
@@ -98,7 +90,7 @@ struct Run {
 #[derive(Debug, Default)]
 pub(crate) struct Outers {
     list: Vec<Option<Box<Ready>>>,
-    run: Run,
+    run: Option<Run>,
 }
 
 impl Outers {
@@ -121,30 +113,22 @@ pub(crate) fn learn(r: &mut Router, tunnel: &Tunnel, header: OuterHeader, mtu: u
         return;
     }
     let Tunnel { interface, carries, inherits_df, allows_fast_path, .. } = *tunnel;
-    let link = if carries == Carries::Eoip { 0 } else { 14 };
     let takes_ipv4 = carries.takes(ETHERTYPE_IPV4);
     let carries = Some(carries);
-    let ends = Ends {
-        carries,
-        l2tp: None,
-        link,
-        longest: mtu,
-        inherits_df,
-        allows_fast_path,
-        takes_ipv4,
-    };
+    let ends =
+        Ends { carries, l2tp: None, longest: mtu, inherits_df, allows_fast_path, takes_ipv4 };
     keep(r, interface, header, ends);
 }
 
 /// The same of a session of an L2TP tunnel.
 pub(crate) fn learn_l2tp(r: &mut Router, interface: InterfaceId, header: OuterHeader, tunnel: u16) {
-    let (carries, l2tp, link, longest, inherits_df) = (None, Some(tunnel), 14, u16::MAX, false);
+    let (carries, l2tp, longest, inherits_df) = (None, Some(tunnel), u16::MAX, false);
     let allows_fast_path = r.program.interface(interface).fast_tx;
     keep(
         r,
         interface,
         header,
-        Ends { carries, l2tp, link, longest, inherits_df, allows_fast_path, takes_ipv4: true },
+        Ends { carries, l2tp, longest, inherits_df, allows_fast_path, takes_ipv4: true },
     );
 }
 
@@ -173,39 +157,61 @@ fn keep(r: &mut Router, interface: InterfaceId, header: OuterHeader, ends: Ends)
 }
 
 /// Sends a frame into a tunnel as the one before; gives it back if that is not known, or does not hold any more.
-#[inline(always)]
 pub(crate) fn enclose(
     r: &mut Router,
     interface: InterfaceId,
     frame: Frame,
     fast: bool,
 ) -> Result<(), Frame> {
-    in_run(r, interface, frame, fast).or_else(|frame| as_ready(r, interface, frame, fast))
+    let done = match kind_of_run(r, interface, fast) {
+        Some(kind) => put::<false>(r, kind, frame),
+        None => Err(frame),
+    };
+    done.or_else(|frame| as_ready(r, interface, frame, fast))
 }
 
-/// The same, if it was the same tunnel's before.
+/// The same of a plain frame of IPv4, if it was the same tunnel's before: most often. Made once for each kind of
+/// header, so that all lengths are known to the compiler.
 #[inline(always)]
-fn in_run(
+pub(crate) fn in_run(
     r: &mut Router,
     interface: InterfaceId,
-    mut frame: Frame,
+    frame: Frame,
     fast: bool,
 ) -> Result<(), Frame> {
-    let run = &mut r.learnt.outers.run;
-    let Some(Ready { header, ends, .. }) = &run.ready else { return Err(frame) };
-    let Some(outbox) = r.io.outboxes.get_mut(usize::from(run.port.port)) else { return Err(frame) };
-    if (run.interface, run.asked_fast) != (interface, fast) || r.link.depth >= MOST_TUNNELS {
-        return Err(frame);
+    match kind_of_run(r, interface, fast) {
+        Some(Behind::Nothing) => put::<true>(r, Behind::Nothing, frame),
+        Some(Behind::Gre) => put::<true>(r, Behind::Gre, frame),
+        Some(Behind::Eoip) => put::<true>(r, Behind::Eoip, frame),
+        Some(Behind::L2tp) => put::<true>(r, Behind::L2tp, frame),
+        None => Err(frame),
     }
+}
+
+/// The header of the run, if there is one for such frames.
+#[inline(always)]
+fn kind_of_run(r: &Router, interface: InterfaceId, fast: bool) -> Option<Behind> {
+    let run = r.learnt.outers.run.as_ref()?;
+    let is_it = run.interface == interface && run.asked_fast == fast;
+    (is_it && r.link.depth < MOST_TUNNELS).then_some(run.ready.header.kind())
+}
+
+/// Sends a frame with the run's header, which is of this kind; gives it back if it is not for that, or is not
+/// `PLAIN`.
+#[inline(always)]
+fn put<const PLAIN: bool>(r: &mut Router, kind: Behind, mut frame: Frame) -> Result<(), Frame> {
+    let Some(run) = &mut r.learnt.outers.run else { return Err(frame) };
+    let Ready { header, ends, .. } = &run.ready;
     // Read and written in one go: where a frame lies takes 12 instructions.
-    let more = 14 + header.len() - usize::from(ends.link);
+    let more = 14 + kind.header_len() - kind.link();
     if frame.has_offload() || !r.io.slab.push(&mut frame, more) {
         return Err(frame);
     }
-    let len = frame.len() - more;
     let bytes = r.io.slab.bytes_mut(&mut frame);
-    let inner = Inner::of(&bytes[more..]);
-    let Some(carried) = ends.carried(len, &inner) else {
+    let inside = &bytes[more..];
+    let inner = if PLAIN { Inner::plain(inside) } else { Some(Inner::of(inside)) };
+    let carried = inner.and_then(|inner| Some((inner, ends.carried(kind, inside.len(), &inner)?)));
+    let Some((inner, carried)) = carried else {
         frame.pull(more);
         return Err(frame);
     };
@@ -213,29 +219,31 @@ fn in_run(
     let identification = may_part.then(|| r.link.next_identification());
     if let Some((head, outer)) = bytes.split_first_chunk_mut() {
         *head = run.ethernet;
-        header.write(outer, &inner, carried, identification);
+        header.write(kind, outer, &inner, carried, identification);
     }
-    if ends.carries.is_none() {
+    if kind == Behind::L2tp {
         // There may be padding behind.
-        frame.truncate(14 + header.len() + carried);
+        frame.truncate(14 + kind.header_len() + carried);
     }
     run.tx.add(carried as u64);
-    outbox.push(frame);
+    r.io.outboxes[usize::from(run.port.port)].push(frame);
     Ok(())
 }
 
 /// Ends the run, and counts what it was.
 #[inline(always)]
 pub(crate) fn end_run(r: &mut Router) {
-    if r.learnt.outers.run.interface.is_some() {
+    if r.learnt.outers.run.is_some() {
         count_run(r);
     }
 }
 
 #[inline(never)]
 fn count_run(r: &mut Router) {
-    let Run { interface, ready, port, fast, tx, .. } = std::mem::take(&mut r.learnt.outers.run);
-    let Some(Ready { flow, kept, header, .. }) = ready else { return };
+    let Some(Run { interface, ready, port, fast, tx, .. }) = r.learnt.outers.run.take() else {
+        return;
+    };
+    let Ready { flow, kept, header, .. } = ready;
     let longer = |by: usize| Count { bytes: tx.bytes + by as u64 * tx.packets, ..tx };
     let outer = longer(header.len());
     let flow = r.v4.connections.flow_mut(flow);
@@ -249,8 +257,8 @@ fn count_run(r: &mut Router) {
     if fast && r.program.interface(interface).fast_tx {
         counts.fast_tx.merge(tx);
     }
-    if fast && let Some(outbox) = r.io.outboxes.get_mut(usize::from(port.port)) && port.fast_tx {
-        outbox.fast.merge(longer(14 + header.len()));
+    if fast && port.fast_tx {
+        r.io.outboxes[usize::from(port.port)].fast.merge(longer(14 + header.len()));
     }
 }
 
@@ -267,9 +275,9 @@ fn as_ready(
     let Learnt { outers, recipes, .. } = &mut r.learnt;
     let Some(ready) = outers.get(interface) else { return Err(frame) };
     let Ready { header, ends, .. } = ready;
-    let link = usize::from(ends.link);
+    let kind = header.kind();
     let inner = Inner::of(r.io.slab.bytes(&frame));
-    let Some(carried) = ends.carried(frame.len(), &inner) else { return Err(frame) };
+    let Some(carried) = ends.carried(kind, frame.len(), &inner) else { return Err(frame) };
     if frame.has_offload()
         || ready.generation != recipes.generation()
         || is_told
@@ -286,7 +294,7 @@ fn as_ready(
     let len = rewrite.len();
     if !rewrite.is_fresh(&r.link.hosts)
         || !recipe.way.guard.admits(total, OuterHeader::TTL, tos, 0, MacAddr::default())
-        || !r.io.slab.push(&mut frame, len + header.len() - link)
+        || !r.io.slab.push(&mut frame, len + header.len() - kind.link())
     {
         return Err(frame);
     }
@@ -310,7 +318,7 @@ fn as_ready(
             outer
         }
     };
-    header.write(outer, &inner, carried, identification);
+    header.write(kind, outer, &inner, carried, identification);
     let (port, egress, top) = (rewrite.port(), rewrite.egress, rewrite.interface());
     let (mark, asked_fast, fast) = (recipe.way.marks.packet, fast, fast && ends.allows_fast_path);
     // A bridge may learn with every frame, and what lies below is counted by each.
@@ -321,9 +329,9 @@ fn as_ready(
         let ethernet = *rewrite.bytes();
         let room = usize::from(way_out.longest).saturating_sub(len + header.len());
         let longest = ends.longest.min(room as u16);
-        let ready = Some(Ready { ends: Ends { longest, ..*ends }, ..*ready });
+        let ready = Ready { ends: Ends { longest, ..*ends }, ..*ready };
         let tx = Count::default();
-        outers.run = Run { interface, ready, ethernet, port: way_out, asked_fast, fast, tx };
+        outers.run = Some(Run { interface, ready, ethernet, port: way_out, asked_fast, fast, tx });
     }
     r.stats.paths.replayed += 1;
     r.count_out(interface, carried, fast);

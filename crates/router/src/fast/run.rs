@@ -201,7 +201,8 @@ impl Run {
         frame: &[u8],
     ) -> Run {
         let tunnel = payload.tunnel.map(|at| r.program.tunnels.get(at));
-        let (carries, id) = (tunnel.map(|tunnel| tunnel.carries), tunnel.map_or(0, |tunnel| tunnel.id));
+        let (carries, id) =
+            (tunnel.map(|tunnel| tunnel.carries), tunnel.map_or(0, |tunnel| tunnel.id));
         Run {
             outer,
             recipe,
@@ -236,16 +237,14 @@ impl Run {
                 let is_ours = word(head, 34) == u64::from_ne_bytes([0x20, 1, 0x64, 0, a, b, y, z]);
                 is_ours && head[48] & 1 == 0 && head[54..56] == [8, 0]
             }),
-            Kind::L2tp(ports, session) => {
-                self.take_each::<52, 0, { 52 + INNER }>(all, |head, len| {
+            Kind::L2tp(ports, session) => self
+                .take_each::<52, 0, { 52 + INNER }>(all, |head, len| {
                     is_l2tp(head, len, ports, session) && head[50..52] == PPP_IPV4
-                })
-            }
-            Kind::L2tpShort(ports, session) => {
-                self.take_each::<50, 0, { 50 + INNER }>(all, |head, len| {
+                }),
+            Kind::L2tpShort(ports, session) => self
+                .take_each::<50, 0, { 50 + INNER }>(all, |head, len| {
                     is_l2tp(head, len, ports, session)
-                })
-            }
+                }),
             Kind::Other => 0,
         }
     }
@@ -305,7 +304,9 @@ impl Run {
         if ip_len < 20 {
             return false;
         }
-        let Some(payload) = Payload::read(r, &self.outer, Some(tunnel), bytes) else { return false };
+        let Some(payload) = Payload::read(r, &self.outer, Some(tunnel), bytes) else {
+            return false;
+        };
         if payload.tunnel != self.tunnel {
             return false;
         }

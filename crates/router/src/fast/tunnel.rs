@@ -125,28 +125,33 @@ impl Protocols {
         Protocols(1 << protocol::IPIP | 1 << protocol::IPV6 | 1 << protocol::GRE | udp)
     }
 
+    fn has(self, protocol: u8) -> bool {
+        protocol < 64 && self.may_have(protocol)
+    }
+
+    /// The same without a look at the highest bits, of which few packets have any.
     #[inline(always)]
-    fn may_carry(self, protocol: u8) -> bool {
-        protocol < 64 && self.0 >> protocol & 1 != 0
+    fn may_have(self, protocol: u8) -> bool {
+        self.0 >> (protocol & 63) & 1 != 0
     }
 
     /// Whether an IPv4 packet may be an outer one.
     #[inline(always)]
     pub(super) fn may_be_packet(self, ip: &[u8; 24]) -> bool {
-        self.may_carry(ip[9]) && (ip[9] != protocol::UDP || ip[22..] == PORT.to_be_bytes())
+        self.may_have(ip[9]) && (ip[9] != protocol::UDP || ip[22..] == PORT.to_be_bytes())
     }
 
     /// Whether a frame may be one. Most often it is none, and this says so; only untagged frames are looked at
     /// closely.
     #[inline(always)]
     pub(super) fn may_be(self, frame: &[u8]) -> bool {
-        let Some(head) = frame.get(12..).and_then(|head| head.first_chunk::<26>()) else {
+        let Some([a, b, ip @ ..]) = frame.get(12..).and_then(|head| head.first_chunk::<26>())
+        else {
             return false; // there is nothing in it
         };
-        match head {
-            [8, 0, ip @ ..] => self.may_be_packet(ip),
-            [0x86, 0xdd, ..] => false,
-            _ => true,
+        match u16::from_be_bytes([*a, *b]) {
+            ETHERTYPE_IPV4 => self.may_be_packet(ip),
+            ether_type => ether_type != ETHERTYPE_IPV6,
         }
     }
 
@@ -180,7 +185,7 @@ impl Outer {
         }
         let (arrival, l3) = Arrival::of(port, bytes)?;
         let ip: &[u8; 20] = bytes.get(l3..)?.first_chunk()?;
-        if !protocols.may_carry(ip[9]) {
+        if !protocols.has(ip[9]) {
             return None;
         }
         let ports = match ip[9] {
@@ -343,7 +348,12 @@ impl Payload {
     /// `None` if there is more to be looked at: keepalives, checksums and keys of GRE, the first segment of
     /// a connection whose MSS is clamped.
     #[inline]
-    pub(super) fn read(r: &Router, outer: &Outer, likely: Option<TunnelAt>, bytes: &[u8]) -> Option<Payload> {
+    pub(super) fn read(
+        r: &Router,
+        outer: &Outer,
+        likely: Option<TunnelAt>,
+        bytes: &[u8],
+    ) -> Option<Payload> {
         let l3 = usize::from(outer.came.l3);
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
         let payload = bytes.get(l3 + 20..l3 + usize::from(ip_len))?;

@@ -95,7 +95,7 @@ pub(super) fn encapsulate(
     bytes[..12].fill(0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
     let outer = OuterHeader::new(&tunnel, src);
-    outer.write(&mut bytes[14..], &inner, carried, identification);
+    outer.write(outer.kind(), &mut bytes[14..], &inner, carried, identification);
     r.tell(|| Event::Encapsulated { tunnel: interface, src, dst: tunnel.remote });
     r.link.depth += 1;
     send_outer(r, now, frame, fast);

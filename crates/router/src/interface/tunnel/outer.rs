@@ -17,28 +17,50 @@ use wire::{FiveTuple, checksum, gre};
 /// What is in front of every packet of a tunnel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OuterHeader {
-    len: u8,
-    /// DSCP's byte, and which bits of the inner packet's come to it: its DSCP, or none.
-    tos: u8,
+    /// Version and DSCP's byte, and which bits of the inner packet's come to it: its DSCP, or none.
+    first: u16,
     inherits: u8,
-    protocol: u8,
+    /// TTL and protocol, in front of the checksum.
+    middle: u32,
     /// Source and destination, as they are sent.
     ends: [u8; 8],
     /// The sum of what is the same in all, folded.
     sum: u16,
-    behind: Behind,
+    kind: Behind,
+    /// What is behind, without lengths.
+    behind: [u8; L2TP_LEN],
 }
 
 /// What follows IPv4's header.
-#[derive(Clone, Copy, Debug)]
-enum Behind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behind {
     /// Of IPIP and 6to4: the packet.
     Nothing,
     Gre,
-    /// GRE's, without a length.
-    Eoip([u8; 8]),
-    /// UDP's and L2TP's, without lengths.
-    L2tp([u8; L2TP_LEN - 2]),
+    /// GRE's, and a frame.
+    Eoip,
+    /// UDP's and L2TP's.
+    L2tp,
+}
+
+impl Behind {
+    /// How long the outer header is with that.
+    #[inline(always)]
+    pub(crate) const fn header_len(self) -> usize {
+        20 + match self {
+            Behind::Nothing => 0,
+            Behind::Gre => gre::HEADER_LEN,
+            Behind::Eoip => gre::EOIP_LEN,
+            Behind::L2tp => L2TP_LEN,
+        }
+    }
+
+    /// Bytes in front of what is carried that the outer header takes the place of: Ethernet's, which are for the
+    /// form alone if no frames are carried.
+    #[inline(always)]
+    pub(crate) const fn link(self) -> usize {
+        if matches!(self, Behind::Eoip) { 0 } else { 14 }
+    }
 }
 
 /// DSCP's place in its byte.
@@ -54,30 +76,33 @@ impl OuterHeader {
     /// Of packets from `src`, the tunnel's own end.
     pub(crate) fn new(tunnel: &Tunnel, src: u32) -> OuterHeader {
         let Tunnel { carries, remote, dscp, id, .. } = *tunnel;
-        let behind = match carries {
+        let mut behind = [0; L2TP_LEN];
+        let kind = match carries {
             Carries::Ipip | Carries::SixToFour => Behind::Nothing,
             Carries::Gre => Behind::Gre,
-            Carries::Eoip => Behind::Eoip(gre::eoip(id, 0)),
+            Carries::Eoip => {
+                behind[..gre::EOIP_LEN].copy_from_slice(&gre::eoip(id, 0));
+                Behind::Eoip
+            }
         };
-        let len = carries.overhead();
-        OuterHeader::of(dscp, carries.protocol(), (src, remote), (len, behind))
+        OuterHeader::of(dscp, carries.protocol(), (src, remote), (kind, behind))
     }
 
     /// Of an L2TP session's packets, between these ends, with this header behind UDP's.
     pub(crate) fn l2tp((own, peer): (End, End), data: [u8; DATA_LEN]) -> OuterHeader {
-        let mut behind = [0; L2TP_LEN - 2];
+        let mut behind = [0; L2TP_LEN];
         behind[..2].copy_from_slice(&own.port.to_be_bytes());
         behind[2..4].copy_from_slice(&peer.port.to_be_bytes());
-        behind[8..].copy_from_slice(&data);
-        let (ends, behind) = ((own.address, peer.address), Behind::L2tp(behind));
-        OuterHeader::of(Some(0), protocol::UDP, ends, (20 + L2TP_LEN, behind))
+        behind[8..8 + DATA_LEN].copy_from_slice(&data);
+        let ends = (own.address, peer.address);
+        OuterHeader::of(Some(0), protocol::UDP, ends, (Behind::L2tp, behind))
     }
 
     fn of(
         dscp: Option<u8>,
         protocol: u8,
         (src, dst): (u32, u32),
-        (len, behind): (usize, Behind),
+        (kind, behind): (Behind, [u8; L2TP_LEN]),
     ) -> OuterHeader {
         let (tos, inherits) = match dscp {
             Some(dscp) => (dscp << 2, 0),
@@ -86,77 +111,88 @@ impl OuterHeader {
         let ([a, b, c, d], [e, f, g, h]) = (src.to_be_bytes(), dst.to_be_bytes());
         let ends = [a, b, c, d, e, f, g, h];
         let sum = !checksum::of(&[0x45, tos, Self::TTL, protocol, a, b, c, d, e, f, g, h]);
-        OuterHeader { len: len as u8, tos, inherits, protocol, ends, sum, behind }
+        let first = u16::from_be_bytes([0x45, tos]);
+        let middle = u32::from_be_bytes([Self::TTL, protocol, 0, 0]);
+        OuterHeader { first, inherits, middle, ends, sum, kind, behind }
     }
 
     /// The tuple of the packets.
     pub(crate) fn tuple(&self) -> FiveTuple {
         let [a, b, c, d, e, f, g, h] = self.ends;
         let [src, dst] = [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes);
-        let (src_port, dst_port) = match self.behind {
-            Behind::L2tp([a, b, c, d, ..]) => {
-                (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
-            }
+        let [_, protocol, ..] = self.middle.to_be_bytes();
+        let [a, b, c, d, ..] = self.behind;
+        let (src_port, dst_port) = match self.kind {
+            Behind::L2tp => (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
             _ => (0, 0),
         };
-        FiveTuple { src, dst, src_port, dst_port, protocol: self.protocol }
+        FiveTuple { src, dst, src_port, dst_port, protocol }
+    }
+
+    /// What follows IPv4's.
+    #[inline(always)]
+    pub(crate) fn kind(&self) -> Behind {
+        self.kind
     }
 
     /// Its length.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.len.into()
+        self.kind.header_len()
     }
 
     /// What it says of the packet: DSCP, and no ECN.
     #[inline(always)]
     pub(crate) fn tos(&self, inner: &Inner) -> u8 {
-        self.tos | inner.dscp & self.inherits
+        self.first as u8 | inner.dscp & self.inherits
     }
 
     /// Writes it in front of `carried` bytes, where `out` begins; with an identification if the packet may
-    /// leave in pieces, else with DF.
+    /// leave in pieces, else with DF. `kind` is its own: where the caller has asked for it, all lengths are
+    /// known to the compiler.
     ///
     /// # Panics
     /// If `out` is shorter.
     #[inline(always)]
     pub(crate) fn write(
         &self,
+        kind: Behind,
         out: &mut [u8],
         inner: &Inner,
         carried: usize,
         identification: Option<u16>,
     ) {
-        let (inherited, total) = (inner.dscp & self.inherits, (self.len() + carried) as u16);
+        let inherited = u16::from(inner.dscp & self.inherits);
+        let total = (kind.header_len() + carried) as u16;
         let (id, df) = match identification {
             Some(id) => (id, 0),
             None => (0, 0x4000),
         };
-        let sum = [self.sum, inherited.into(), total, id, df].into_iter().map(u32::from).sum::<u32>();
+        let sum = [self.sum, inherited, total, id, df].map(u32::from).into_iter().sum::<u32>();
         let sum = (sum & 0xffff) + (sum >> 16);
         let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
-        let tos = self.tos | inherited;
-        let words = [u16::from_be_bytes([0x45, tos]), total, id, df].map(u64::from);
+        let words = [self.first | inherited, total, id, df].map(u64::from);
         let first = words[0] << 48 | words[1] << 32 | words[2] << 16 | words[3];
-        let second = u32::from_be_bytes([Self::TTL, self.protocol, 0, 0]) | u32::from(sum);
+        let middle = self.middle | u32::from(sum);
         let (head, rest) = out.split_first_chunk_mut::<20>().expect("room for IPv4's header");
         head[..8].copy_from_slice(&first.to_be_bytes());
-        head[8..12].copy_from_slice(&second.to_be_bytes());
+        head[8..12].copy_from_slice(&middle.to_be_bytes());
         head[12..].copy_from_slice(&self.ends);
-        match self.behind {
+        match kind {
             Behind::Nothing => {}
             Behind::Gre => {
                 *rest.first_chunk_mut().expect("room for GRE's") = gre::header(inner.ether_type);
             }
-            Behind::Eoip([p, q, r, s, _, _, x, y]) => {
+            Behind::Eoip => {
+                let [p, q, r, s, _, _, x, y, ..] = self.behind;
                 let [v, w] = (carried as u16).to_be_bytes();
                 *rest.first_chunk_mut().expect("room for EoIP's") = [p, q, r, s, v, w, x, y];
             }
-            Behind::L2tp(all) => {
+            Behind::L2tp => {
                 let rest: &mut [u8; L2TP_LEN] = rest.first_chunk_mut().expect("room for L2TP's");
                 let len = (L2TP_LEN + carried) as u16;
                 let ppp = if inner.ether_type == ETHERTYPE_IPV6 { IPV6 } else { PPP_IPV4 };
-                rest[..L2TP_LEN - 2].copy_from_slice(&all);
+                *rest = self.behind;
                 rest[4..6].copy_from_slice(&len.to_be_bytes());
                 rest[L2TP_LEN - 2..].copy_from_slice(&ppp.to_be_bytes());
             }
@@ -179,23 +215,25 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// Of a frame; of what is not IP, nothing.
-    #[inline(always)]
     pub(crate) fn of(frame: &[u8]) -> Inner {
-        // Most often: IPv4 without a tag or options, and whole.
-        if let Some(&[8, 0, 0x45, tos, a, b, _, _, flags, ..]) =
-            frame.get(12..).and_then(|rest| rest.first_chunk::<22>())
-        {
-            let total = usize::from(u16::from_be_bytes([a, b]));
-            if (20..=frame.len() - 14).contains(&total) {
-                let (ether_type, dscp, df) = (ETHERTYPE_IPV4, tos & DSCP, flags & 0x40 != 0);
-                return Inner { ether_type, dscp, df, len: total as u16, least: 0 };
-            }
-        }
-        Inner::of_any(frame)
+        Inner::plain(frame).unwrap_or_else(|| Inner::of_any(frame))
+    }
+
+    /// Of most frames: IPv4 without a tag or options, and whole.
+    #[inline(always)]
+    pub(crate) fn plain(frame: &[u8]) -> Option<Inner> {
+        let &[8, 0, 0x45, tos, a, b, _, _, flags, ..] = frame.get(12..)?.first_chunk::<22>()?
+        else {
+            return None;
+        };
+        let len = u16::from_be_bytes([a, b]);
+        let is_whole = (20..=frame.len() - 14).contains(&usize::from(len));
+        let (ether_type, dscp, df) = (ETHERTYPE_IPV4, tos & DSCP, flags & 0x40 != 0);
+        is_whole.then_some(Inner { ether_type, dscp, df, len, least: 0 })
     }
 
     #[inline(never)]
-    fn of_any(frame: &[u8]) -> Inner {
+    pub(crate) fn of_any(frame: &[u8]) -> Inner {
         let Ok(layers) = layers::network(frame) else { return Inner::default() };
         let Some(&[first, second, .., flags]) =
             frame.get(usize::from(layers.l3)..).and_then(<[u8]>::first_chunk::<7>)
