@@ -313,7 +313,10 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
             let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
             let tos = r.io.slab.bytes(&frame)[usize::from(l3) + 1]; // as mangle left it
             let cost = Cost { len: queue_len, label: Label::v4(tuple, tos), mark };
-            let leaving = Leaving {
+            came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
+            let depth = r.link.depth;
+            // Made where it is taken from: a wide load behind narrow stores waits for them.
+            let resume = Resume::Out(Leaving {
                 frame,
                 rest,
                 in_interface,
@@ -321,13 +324,12 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
                 l3,
                 fast,
                 fasttrack,
-                depth: r.link.depth,
+                depth,
                 hop,
                 queues,
                 cost,
-            };
-            came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
-            flow::queue(r, now, leaf, decision, Resume::Out(leaving), cost);
+            });
+            flow::queue(r, now, leaf, decision, resume, cost);
             return Ok(());
         }
         leaf = queues.places().get(place).copied().unwrap_or(QueueLeafId::NONE);

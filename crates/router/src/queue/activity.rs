@@ -7,8 +7,10 @@
 //!
 //! Of a million queues most are idle, and have no entry here.
 
-use super::leaf::{IDLE, Leaf, LeafStats, QueueLeafId};
+use super::leaf::{LeafStats, QueueLeafId};
+use super::leaves::{IDLE, Leaf, Leaves};
 use super::nodes::{NONE, Ring};
+use super::tree::Forest;
 use super::wheel::EntryId;
 use std::time::Duration;
 use wire::Moment;
@@ -22,6 +24,8 @@ pub(super) struct Active {
     /// Who waits in a plain leaf.
     pub(super) ring: Ring,
     pub(super) dropped: u64,
+    /// Bytes and packets that the leaf had no room to count: it keeps this entry.
+    carried: (u64, u64),
     /// The readings at the last sample, and the rates found then.
     sampled: Moment,
     bytes: u64,
@@ -45,14 +49,16 @@ const SECOND: u64 = 1_000_000_000;
 impl Activity {
     /// A leaf has something to do; its place.
     pub(super) fn begin(&mut self, id: QueueLeafId, leaf: &Leaf, now: Moment) -> u32 {
+        let (bytes, packets) = leaf.counters();
         let active = Active {
             id,
             entry: NONE,
             ring: Ring::default(),
             dropped: 0,
+            carried: (0, 0),
             sampled: now,
-            bytes: leaf.bytes,
-            packets: leaf.packets,
+            bytes,
+            packets,
             rate: 0,
             packet_rate: 0,
         };
@@ -82,6 +88,12 @@ impl Activity {
         &mut self.list[place as usize]
     }
 
+    /// Asks for its memory.
+    #[inline]
+    pub(super) fn foresee(&self, place: u32) {
+        port::prefetch::element(&self.list, place as usize);
+    }
+
     pub(super) fn get(&self, place: u32) -> Option<&Active> {
         self.list.get(place as usize)
     }
@@ -92,15 +104,18 @@ impl Activity {
 
     /// Takes the rates' samples, of each entry once a second, of a share of them at each call. Leaves that
     /// had nothing to do since the last are idle then.
-    pub(super) fn sample(&mut self, leaves: &mut [Leaf], now: Moment) {
+    pub(super) fn sample(&mut self, leaves: &mut Leaves, forest: &Forest, now: Moment) {
         let elapsed = now.since(self.round);
         let all = self.list.len() as u128;
         let due = elapsed.as_nanos().saturating_mul(all) / u128::from(SECOND);
         let due = due.min(all) as usize;
         for place in self.cursor.min(due)..due {
             let active = &mut self.list[place];
-            let Some(leaf) = leaves.get_mut(active.id.index()) else { continue };
-            if active.sample(leaf, now) {
+            if active.id.0 == NONE {
+                continue;
+            }
+            let leaf = &mut leaves[active.id];
+            if active.sample(leaf, forest.passed(leaf.class()), now) {
                 leaf.state = IDLE;
                 self.end(place as u32);
             }
@@ -119,35 +134,54 @@ impl Activity {
 
 impl Active {
     /// Finds the rates since the last sample; says whether it may rest.
-    fn sample(&mut self, leaf: &Leaf, now: Moment) -> bool {
+    fn sample(&mut self, leaf: &Leaf, passed: (u64, u64), now: Moment) -> bool {
         let ns = now.since(self.sampled).as_nanos().max(1);
         let per_second =
             |n: u64| (u128::from(n) * u128::from(SECOND) / ns).min(u128::from(u64::MAX)) as u64;
-        let packets = leaf.packets - self.packets;
+        let (all_bytes, all_packets) = self.counters(leaf, passed);
+        let packets = all_packets - self.packets;
         let rests = packets == 0
             && self.packet_rate == 0
             && self.ring.packets == 0
             && self.dropped == 0
+            && self.carried == (0, 0)
             && leaf.is_plain();
-        self.rate = per_second((leaf.bytes - self.bytes).saturating_mul(8));
+        self.rate = per_second((all_bytes - self.bytes).saturating_mul(8));
         self.packet_rate = per_second(packets).min(u32::MAX.into()) as u32;
-        (self.bytes, self.packets, self.sampled) = (leaf.bytes, leaf.packets, now);
+        (self.bytes, self.packets, self.sampled) = (all_bytes, all_packets, now);
         rests
+    }
+
+    /// Bytes and packets that passed, with those that passed its class.
+    fn counters(&self, leaf: &Leaf, passed: (u64, u64)) -> (u64, u64) {
+        let (bytes, packets) = leaf.counters();
+        (self.carried.0 + bytes + passed.0, self.carried.1 + packets + passed.1)
+    }
+
+    /// Counts what its leaf has counted so far.
+    pub(super) fn carry(&mut self, (bytes, packets): (u64, u64)) {
+        self.carried = (self.carried.0 + bytes, self.carried.1 + packets);
     }
 
     /// `reset-counters`.
     pub(super) fn reset(&mut self) {
-        (self.bytes, self.packets, self.dropped) = (0, 0, 0);
+        (self.bytes, self.packets, self.dropped, self.carried) = (0, 0, 0, (0, 0));
     }
 
     /// The readings of a leaf in which so much waits.
-    pub(super) fn stats(&self, leaf: &Leaf, (packets, bytes): (u32, u64)) -> LeafStats {
+    pub(super) fn stats(
+        &self,
+        leaf: &Leaf,
+        passed: (u64, u64),
+        (queued_packets, queued_bytes): (u32, u64),
+    ) -> LeafStats {
+        let (bytes, packets) = self.counters(leaf, passed);
         LeafStats {
-            bytes: leaf.bytes,
-            packets: leaf.packets,
+            bytes,
+            packets,
             dropped: self.dropped,
-            queued_packets: packets.into(),
-            queued_bytes: bytes,
+            queued_packets: queued_packets.into(),
+            queued_bytes,
             rate: self.rate,
             packet_rate: self.packet_rate.into(),
         }

@@ -10,7 +10,8 @@
 //! [`Queues::apply`](super::Queues::apply), in time proportional to the change.
 
 use super::Limit;
-use super::leaf::{Leaf, QueueId, QueueLeafId};
+use super::leaf::{QueueId, QueueLeafId};
+use super::leaves::Leaves;
 use super::settings::Settings;
 use crate::book::{Book, Fresh};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,7 +22,8 @@ pub struct Change {
     pub(super) fresh: Fresh<QueueId>,
     pub(super) gone: Vec<QueueId>,
     pub(super) settings: Vec<(QueueLeafId, Settings)>,
-    pub(super) room: Room,
+    /// Memory for more leaves; afterwards what they had before, to be freed where nobody waits.
+    pub(super) room: Leaves,
     /// For how many queues room is brought.
     pub(super) room_for: usize,
 }
@@ -35,7 +37,7 @@ impl Change {
         gone: Vec<QueueId>,
         book: &mut Book<QueueId>,
     ) -> Change {
-        Change { fresh: book.take_fresh(), gone, settings, room: Room::default(), room_for: 0 }
+        Change { fresh: book.take_fresh(), gone, settings, room: Leaves::default(), room_for: 0 }
     }
 
     /// For how many queues there must be room.
@@ -53,28 +55,12 @@ impl Change {
     pub fn make_room(&mut self) {
         self.room_for = self.fresh.end + self.fresh.end / 16 + 1;
         // Written to once, so that the memory is really there.
-        self.room.leaves = vec![Leaf::new(); 2 * self.room_for];
+        self.room = Leaves::of(self.room_for);
     }
 
     /// Whether nothing is to be done.
     pub fn is_empty(&self) -> bool {
         self.fresh.ids.is_empty() && self.gone.is_empty() && self.settings.is_empty()
-    }
-}
-
-/// Memory for more leaves; afterwards what they had before, to be freed where nobody waits.
-#[derive(Debug, Default)]
-pub(super) struct Room {
-    leaves: Vec<Leaf>,
-}
-
-impl Room {
-    pub(super) fn take_in(&mut self, leaves: &mut Vec<Leaf>) {
-        if self.leaves.capacity() > leaves.capacity() {
-            self.leaves.clear();
-            self.leaves.extend_from_slice(leaves);
-            std::mem::swap(&mut self.leaves, leaves);
-        }
     }
 }
 

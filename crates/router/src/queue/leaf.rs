@@ -3,14 +3,14 @@
 //! ```text
 //!  QueueLeafId = 2 × queue + direction
 //!
-//!  leaf, 40 bytes: tokens | bytes, packets | its limit's number | its place among the active ─┐
+//!  leaf, 32 bytes: tokens | bytes, packets | its limit's number | its place among the active ─┐
 //!                                                                                             ▼
 //!  active: who waits, what was dropped, rates
 //!  waiting: nodes of one pool, a ring per leaf        first ─► … ─► last ─► first
 //!  wheel: who may send next, and when
 //! ```
 //!
-//! A leaf in which nobody waits costs its 40 bytes and nothing else: the packet is paid for and passes
+//! A leaf in which nobody waits costs its 32 bytes and nothing else: the packet is paid for and passes
 //! at once, on the core that carries it, in order. That holds for plain leaves, which have a bucket
 //! and a pfifo. What has more (a parent, children, bursts, another kind of queue) is *shaped*: a class
 //! of the `Forest`, whose place stands where the limit's number would.
@@ -27,6 +27,7 @@ use super::activity::{Active, Activity};
 use super::bucket::{Level, Limit};
 use super::change::Change;
 use super::discipline::Next;
+use super::leaves::{IDLE, Leaf, Leaves, WAITS};
 use super::limits::Limits;
 use super::nodes::{Label, Marks, NONE, Node, Nodes, Ring};
 use super::path::Path;
@@ -73,11 +74,6 @@ impl QueueLeafId {
     pub const fn direction(self) -> Direction {
         if self.0 & 1 == 0 { Direction::Upload } else { Direction::Download }
     }
-
-    #[inline]
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
 }
 
 /// What becomes of a packet.
@@ -111,23 +107,10 @@ pub struct LeafStats {
     pub packet_rate: u64,
 }
 
-/// What a packet touches: as little as it can be, since a million queues have two each.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf {
-    level: Level,
-    pub(super) bytes: u64,
-    pub(super) packets: u64,
-    /// The number of its limit; of a class its place, and the bit [`CLASS`].
-    limit: u32,
-    /// Its place among the active, with the bit [`WAITS`] if somebody waits in it and it is plain; or
-    /// [`IDLE`].
-    pub(super) state: u32,
-}
-
 /// The queues' state, which outlives every change of the configuration.
 #[derive(Debug)]
 pub struct Queues<T> {
-    leaves: Vec<Leaf>,
+    leaves: Leaves,
     limits: Limits,
     activity: Activity,
     nodes: Nodes<T>,
@@ -141,17 +124,15 @@ pub struct Queues<T> {
     dropped: Vec<T>,
 }
 
-const _: () = assert!(size_of::<Leaf>() == 40, "an idle queue is small");
-/// Nothing is known of it but its counters.
-pub(super) const IDLE: u32 = u32::MAX;
-const WAITS: u32 = 1 << 31;
+/// For so many who are due next memory is asked at a time.
+const SOON: usize = 32;
 /// The wheel's key of those who may send at once.
 const AT_ONCE: u32 = u32::MAX;
 
 impl<T> Default for Queues<T> {
     fn default() -> Queues<T> {
         Queues {
-            leaves: Vec::new(),
+            leaves: Leaves::default(),
             limits: Limits::default(),
             activity: Activity::default(),
             nodes: Nodes::default(),
@@ -171,9 +152,8 @@ impl<T> Queues<T> {
     ///
     /// Flows' recipes hold leaves: have them made anew before the next packet.
     pub fn apply(&mut self, change: &mut Change, now: Moment) {
-        change.room.take_in(&mut self.leaves);
-        let places = self.leaves.len().max(2 * change.fresh.end);
-        self.leaves.resize(places, Leaf::new());
+        self.leaves.move_to(&mut change.room);
+        self.leaves.make_places(change.fresh.end);
         let mut grow = false;
         for id in change.gone.iter().flat_map(|queue| queue.leaves()) {
             grow |= self.class(id).is_some();
@@ -181,7 +161,7 @@ impl<T> Queues<T> {
             if ring.packets > 0 {
                 self.orphans.push((id, ring));
             }
-            let gone = std::mem::replace(&mut self.leaves[id.index()], Leaf::new());
+            let gone = std::mem::replace(&mut self.leaves[id], Leaf::new());
             self.limits.leave(gone.limit);
             if let Some(place) = gone.place() {
                 self.activity.end(place);
@@ -192,8 +172,7 @@ impl<T> Queues<T> {
         }
         if grow {
             let leaves = &self.leaves;
-            let find =
-                |id: QueueLeafId| leaves.get(id.index()).and_then(Leaf::class).unwrap_or(NONE);
+            let find = |id: QueueLeafId| leaves.get(id).and_then(Leaf::class).unwrap_or(NONE);
             self.forest.grow(find, &mut self.wheel, now);
         } else {
             for &(id, _) in &change.settings {
@@ -221,7 +200,7 @@ impl<T> Queues<T> {
                 }
                 // What it has, it has always: a class is never idle.
                 self.active(id, now);
-                let leaf = &mut self.leaves[id.index()];
+                let leaf = &mut self.leaves[id];
                 self.limits.leave(std::mem::replace(&mut leaf.limit, CLASS | place));
                 leaf.level = Level::NONE;
                 (true, place)
@@ -248,7 +227,7 @@ impl<T> Queues<T> {
             self.put_back(id, ring, now);
         }
         let number = self.limits.take(settings.limit);
-        let leaf = &mut self.leaves[id.index()];
+        let leaf = &mut self.leaves[id];
         let before = std::mem::replace(&mut leaf.limit, number);
         if let [Some(old), Some(new)] = [before, number].map(|number| self.limits.get(number)) {
             leaf.level = leaf.level.under(&old.terms, &new.terms, now);
@@ -260,9 +239,11 @@ impl<T> Queues<T> {
 
     /// Takes out what waits in a leaf, which is plain, without limit and empty afterwards.
     fn flatten(&mut self, id: QueueLeafId) -> Ring {
-        let leaf = &mut self.leaves[id.index()];
+        let leaf = &mut self.leaves[id];
         if let Some(place) = leaf.class() {
             leaf.limit = 0;
+            let passed = self.forest.passed(Some(place));
+            self.active(id, Moment::ZERO).carry(passed);
             let ring = self.empty(place);
             self.forest.end(place, &mut self.wheel);
             return ring;
@@ -313,18 +294,18 @@ impl<T> Queues<T> {
     /// Whether they are too many for the caches.
     #[inline(always)]
     pub(crate) fn are_many(&self) -> bool {
-        self.leaves.len() > 2048
+        self.leaves.queues() > 1024
     }
 
     /// Asks for what packets on their way to these leaves will touch: of all of them one thing after the
     /// other, so that their misses overlap.
     pub(crate) fn look_ahead(&self, leaves: &[QueueLeafId]) {
-        leaves.iter().for_each(|id| port::prefetch::element(&self.leaves, id.index()));
-        if self.forest.is_empty() {
-            return;
+        leaves.iter().for_each(|&id| self.leaves.prefetch(id));
+        if !self.forest.is_empty() {
+            let classes = || leaves.iter().filter_map(|&id| self.class(id));
+            classes().for_each(|at| self.forest.foresee(at));
+            classes().for_each(|at| self.forest.classes[at as usize].discipline.foresee());
         }
-        let classes = leaves.iter().filter_map(|&id| self.class(id));
-        self.forest.foresee(&classes, &self.nodes.list);
     }
 
     /// What becomes of a packet of `len` bytes (IP length + 14) at `now`.
@@ -333,13 +314,14 @@ impl<T> Queues<T> {
     /// If there is no such leaf.
     #[inline(always)] // a call's own work is a third of it
     pub fn offer(&mut self, id: QueueLeafId, now: Moment, len: u32) -> Decision {
-        let leaf = &mut self.leaves[id.index()];
+        let leaf = &mut self.leaves[id];
         if leaf.state < WAITS
             && let Some(limit) = self.limits.get(leaf.limit)
             && leaf.level.take(&limit.terms, limit.longest_ns, now, len)
         {
-            leaf.bytes += u64::from(len);
-            leaf.packets += 1;
+            if leaf.count(len) {
+                self.carry(id);
+            }
             return Decision::Pass;
         }
         self.offer_again(id, now, len)
@@ -348,7 +330,7 @@ impl<T> Queues<T> {
     /// The same of whoever was idle, of classes, and where somebody waits or must.
     #[inline(never)]
     fn offer_again(&mut self, id: QueueLeafId, now: Moment, len: u32) -> Decision {
-        let leaf = &mut self.leaves[id.index()];
+        let leaf = &mut self.leaves[id];
         if let Some(class) = leaf.class() {
             return self.offer_class(class, now, len);
         }
@@ -371,7 +353,6 @@ impl<T> Queues<T> {
         if self.wheel.is_due(now) || !self.forest.pass(place, len, &mut self.wheel, now) {
             return Decision::Enqueue;
         }
-        self.count_path(len);
         Decision::Pass
     }
 
@@ -408,9 +389,17 @@ impl<T> Queues<T> {
     }
 
     fn count(&mut self, id: QueueLeafId, len: u32) {
-        let leaf = &mut self.leaves[id.index()];
-        leaf.bytes += u64::from(len);
-        leaf.packets += 1;
+        if self.leaves[id].count(len) {
+            self.carry(id);
+        }
+    }
+
+    /// Moves a leaf's counters to where there is room for more.
+    #[cold]
+    #[inline(never)]
+    fn carry(&mut self, id: QueueLeafId) {
+        let counted = self.leaves[id].take_counters();
+        self.active(id, Moment::ZERO).carry(counted);
     }
 
     /// Counts a packet as dropped that [`offer`](Self::offer) told to let wait, and that must not.
@@ -462,20 +451,25 @@ impl<T> Queues<T> {
                 }
             }
         }
+        let mut foreseen = 0;
         while let Some((deadline, key)) = self.wheel.pop(now) {
+            foreseen = if foreseen == 0 { self.foresee() } else { foreseen - 1 };
             if key == AT_ONCE {
                 self.at_once = false;
                 self.serve(deadline, &mut go);
                 continue;
             }
-            self.foresee();
             if key & CLASS != 0 {
-                self.forest.due(key & !CLASS, &mut self.wheel, deadline);
+                let (list, wheel) = (&mut self.nodes.list, &mut self.wheel);
+                if let Some((id, node)) = self.forest.due_alone(key & !CLASS, list, wheel, deadline)
+                {
+                    self.give(id, node, &mut go);
+                }
                 self.serve(deadline, &mut go);
                 continue;
             }
             let id = QueueLeafId(key);
-            let leaf = &mut self.leaves[id.index()];
+            let leaf = &mut self.leaves[id];
             let active = self.activity.get_mut(leaf.state & !WAITS);
             let Some((active, limit)) = active.zip(self.limits.get(leaf.limit)) else { continue };
             active.entry = NONE;
@@ -485,8 +479,7 @@ impl<T> Queues<T> {
             }
             let len = self.nodes.list[node].len;
             leaf.level.pay(&limit.terms, deadline, len);
-            leaf.bytes += u64::from(len);
-            leaf.packets += 1;
+            self.count(id, len);
             self.wait_anew(id);
             if let Some(waiting) = self.nodes.take(node) {
                 go(id, waiting, Marks::default());
@@ -497,22 +490,17 @@ impl<T> Queues<T> {
     /// Lets go who may send in trees at `now`.
     fn serve(&mut self, now: Moment, go: &mut impl FnMut(QueueLeafId, T, Marks)) {
         while let Some((id, node)) = self.forest.next(&mut self.nodes.list, &mut self.wheel, now) {
-            let Node { len, marks, .. } = self.nodes.list[node];
-            self.count_path(len);
-            self.note_dropped(id);
-            if let Some(waiting) = self.nodes.take(node) {
-                go(id, waiting, marks);
-            }
+            self.give(id, node, go);
         }
         self.note_dropped(QueueLeafId(NONE));
     }
 
-    /// Counts a packet in a class and all above it.
-    fn count_path(&mut self, len: u32) {
-        for id in &self.forest.path {
-            let leaf = &mut self.leaves[id.index()];
-            leaf.bytes += u64::from(len);
-            leaf.packets += 1;
+    /// Gives away who goes, paid for by a class and those above it.
+    fn give(&mut self, id: QueueLeafId, node: u32, go: &mut impl FnMut(QueueLeafId, T, Marks)) {
+        let marks = self.nodes.list[node].marks;
+        self.note_dropped(id);
+        if let Some(waiting) = self.nodes.take(node) {
+            go(id, waiting, marks);
         }
     }
 
@@ -543,7 +531,7 @@ impl<T> Queues<T> {
 
     /// What is known of a leaf, which is not idle from now on.
     fn active(&mut self, id: QueueLeafId, now: Moment) -> &mut Active {
-        let leaf = &mut self.leaves[id.index()];
+        let leaf = &mut self.leaves[id];
         if leaf.state == IDLE {
             leaf.state = self.activity.begin(id, leaf, now);
         }
@@ -552,13 +540,13 @@ impl<T> Queues<T> {
 
     /// Enters a plain leaf in the wheel, by when its first packet has its tokens.
     fn wait_anew(&mut self, id: QueueLeafId) {
-        let leaf = &self.leaves[id.index()];
+        let leaf = &self.leaves[id];
         let active = leaf.place().and_then(|place| self.activity.get_mut(place));
         let Some((active, limit)) = active.zip(self.limits.get(leaf.limit)) else { return };
         if active.entry != NONE {
             self.wheel.leave(std::mem::replace(&mut active.entry, NONE));
         }
-        if let Some(first) = active.ring.first(&self.nodes.list) {
+        if let Some(first) = active.ring.first() {
             let ready = leaf.level.ready(&limit.terms, self.nodes.list[first].len);
             active.entry = self.wheel.enter(ready, id.0);
         }
@@ -589,62 +577,66 @@ impl<T> Queues<T> {
 
     /// The place of a leaf's class, if it is one.
     fn class(&self, id: QueueLeafId) -> Option<u32> {
-        self.leaves[id.index()].class()
+        self.leaves[id].class()
     }
 
-    /// Asks for the memory of those who came into sight in the wheel: with thousands of queues, all that a
-    /// packet needs to go on has left the caches since it came.
-    fn foresee(&mut self) {
-        let near = &mut self.wheel.near;
-        if near.is_empty() {
-            return;
-        }
-        let is_class = |key: &u32| key & CLASS != 0 && *key != AT_ONCE;
-        for &id in near.iter().filter(|&key| key & CLASS == 0) {
-            port::prefetch::element(&self.leaves, id as usize);
-        }
-        near.retain(is_class);
-        near.iter_mut().for_each(|key| *key &= !CLASS);
-        self.forest.foresee(&near.iter().copied(), &self.nodes.list);
-        for place in near.drain(..) {
-            port::prefetch::element(&self.leaves, self.forest.classes[place as usize].id.index());
-            if let Some(node) = self.forest.likely(place, &self.nodes.list) {
-                self.nodes.foresee(node);
-            }
-        }
+    /// Asks for the memory of those who are due next, and says how many they are: with thousands of queues,
+    /// all that a packet needs to go on has left the caches since it came.
+    fn foresee(&mut self) -> usize {
+        let mut keys = [0; SOON];
+        let n = self.wheel.upcoming(&mut keys);
+        let keys = &keys[..n];
+        let classes = || {
+            keys.iter().filter(|&&key| key & CLASS != 0 && key != AT_ONCE).map(|key| key & !CLASS)
+        };
+        let leaves = || keys.iter().filter(|&&key| key & CLASS == 0).map(|&key| QueueLeafId(key));
+        leaves().for_each(|id| self.leaves.prefetch(id));
+        classes().for_each(|at| self.forest.foresee(at));
+        leaves().filter_map(|id| self.leaves[id].place()).for_each(|at| self.activity.foresee(at));
+        let discipline = |at: u32| &self.forest.classes[at as usize].discipline;
+        classes().for_each(|at| discipline(at).foresee());
+        let active = |id| self.activity.get(self.leaves[id].place()?);
+        let plain = leaves().filter_map(|id| active(id)?.ring.first());
+        let shaped = classes().filter_map(|at| discipline(at).likely());
+        plain.chain(shaped).for_each(|node| self.nodes.foresee(node));
+        n
     }
 
     /// Lets these wait in a plain leaf.
     fn put_back(&mut self, id: QueueLeafId, ring: Ring, now: Moment) {
         if ring.packets > 0 {
             self.active(id, now).ring = ring;
-            self.leaves[id.index()].state |= WAITS;
+            self.leaves[id].state |= WAITS;
         }
     }
 
     /// Takes the rates' samples; call it a few times a second at least.
     pub fn sample(&mut self, now: Moment) {
-        self.activity.sample(&mut self.leaves, now);
+        self.activity.sample(&mut self.leaves, &self.forest, now);
     }
 
     /// A leaf's readings.
     pub fn stats(&self, id: QueueLeafId) -> LeafStats {
-        let leaf = &self.leaves[id.index()];
+        let leaf = &self.leaves[id];
         let Some(active) = leaf.place().and_then(|place| self.activity.get(place)) else {
-            return LeafStats { bytes: leaf.bytes, packets: leaf.packets, ..LeafStats::default() };
+            let (bytes, packets) = leaf.counters();
+            return LeafStats { bytes, packets, ..LeafStats::default() };
         };
         let waiting = match leaf.class() {
             Some(class) => self.forest.classes[class as usize].discipline.waiting(),
             None => (active.ring.packets, active.ring.bytes),
         };
-        active.stats(leaf, waiting)
+        active.stats(leaf, self.forest.passed(leaf.class()), waiting)
     }
 
     /// `reset-counters`: bytes, packets and drops of a queue back to zero.
     pub fn reset(&mut self, queue: QueueId) {
-        for id in queue.leaves().map(QueueLeafId::index) {
+        for id in queue.leaves() {
             let leaf = &mut self.leaves[id];
-            (leaf.bytes, leaf.packets) = (0, 0);
+            leaf.take_counters();
+            if let Some(class) = leaf.class() {
+                self.forest.classes[class as usize].passed = (0, 0);
+            }
             if let Some(active) = leaf.place().and_then(|place| self.activity.get_mut(place)) {
                 active.reset();
             }
@@ -658,33 +650,12 @@ impl<T> Queues<T> {
 
     /// Memory taken by leaves and waiting packets, in bytes.
     pub fn bytes(&self) -> usize {
-        self.leaves.capacity() * size_of::<Leaf>()
+        self.leaves.bytes()
             + self.limits.bytes()
             + self.activity.bytes()
             + self.nodes.bytes()
             + self.wheel.bytes()
             + self.forest.bytes()
-    }
-}
-
-impl Leaf {
-    pub(super) fn new() -> Leaf {
-        Leaf { level: Level::NONE, bytes: 0, packets: 0, limit: 0, state: IDLE }
-    }
-
-    /// Whether a bucket and a pfifo are all there is to it.
-    pub(super) fn is_plain(&self) -> bool {
-        self.limit & CLASS == 0
-    }
-
-    /// Its class's place.
-    fn class(&self) -> Option<u32> {
-        (!self.is_plain()).then_some(self.limit & !CLASS)
-    }
-
-    /// Its place among the active.
-    fn place(&self) -> Option<u32> {
-        (self.state != IDLE).then_some(self.state & !WAITS)
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) mod facilities;
 pub(crate) mod interface;
 // Leaves: tokens, waiting packets, counters.
 pub mod leaf;
+// Places of leaves.
+mod leaves;
 // Limits of plain leaves, each once.
 mod limits;
 // The menu `/queue simple`.

@@ -1,7 +1,7 @@
 //! Packets that wait: one pool for all queues, and the rings in which they stand.
 //!
 //! ```text
-//! ring: last ─► first ─► … ─► last        a ring knows its last packet, whose next is the first
+//! ring: first ─► … ─► last        what stands behind the last means nothing
 //! ```
 //!
 //! Whatever the discipline, a packet waits in a node of this pool, named by number. The pool grows
@@ -65,6 +65,7 @@ impl Marks {
 
 /// What is known of a packet that waits.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))] // one cache line: each is alone when its turn comes
 pub(super) struct Node {
     pub(super) len: u32,
     pub(super) next: u32,
@@ -78,8 +79,13 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) struct Nodes<T> {
     pub(super) list: List,
-    waiting: Vec<Option<T>>,
+    waiting: Vec<Place<T>>,
 }
+
+/// Room for a packet: whole cache lines.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Place<T>(Option<T>);
 
 /// The pool without the packets themselves: all that disciplines need.
 #[derive(Clone, Debug)]
@@ -105,15 +111,14 @@ impl<T> Nodes<T> {
         let list = &mut self.list;
         if list.free == NONE {
             list.nodes.push(node);
-            self.waiting.push(Some(waiting));
+            self.waiting.push(Place(Some(waiting)));
             return list.nodes.len() as u32 - 1;
         }
         let id = list.free;
         list.free = list.nodes[id as usize].next;
         list.nodes[id as usize] = node;
-        self.waiting[id as usize] = Some(waiting);
+        self.waiting[id as usize].0 = Some(waiting);
         // The next to be taken.
-        self.list.foresee(self.list.free);
         self.foresee(self.list.free);
         id
     }
@@ -122,34 +127,36 @@ impl<T> Nodes<T> {
     pub(super) fn take(&mut self, id: u32) -> Option<T> {
         self.list.nodes[id as usize].next = self.list.free;
         self.list.free = id;
-        self.waiting[id as usize].take()
+        self.waiting[id as usize].0.take()
     }
 
     /// Asks for a packet's memory.
+    #[inline]
     pub(super) fn foresee(&self, id: u32) {
+        self.list.foresee(id);
         port::prefetch::element(&self.waiting, id as usize);
     }
 
     /// What waits, in no particular order.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &T> {
-        self.waiting.iter().flatten()
+        self.waiting.iter().filter_map(|place| place.0.as_ref())
     }
 
     /// The same packets, of which nothing is there but what disciplines know: for a trial.
     pub(super) fn trial(&self) -> Nodes<T> {
-        let waiting = self.waiting.iter().map(|_| None).collect();
+        let waiting = self.waiting.iter().map(|_| Place(None)).collect();
         Nodes { list: self.list.clone(), waiting }
     }
 
     /// Takes out whatever waits.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = T> {
-        self.waiting.iter_mut().filter_map(Option::take)
+        self.waiting.iter_mut().filter_map(|place| place.0.take())
     }
 
     /// Memory taken, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.list.nodes.capacity() * size_of::<Node>()
-            + self.waiting.capacity() * size_of::<Option<T>>()
+            + self.waiting.capacity() * size_of::<Place<T>>()
     }
 
     #[cfg(test)]
@@ -184,30 +191,31 @@ impl std::ops::IndexMut<u32> for List {
 /// Packets in the order in which they came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ring {
-    pub(super) last: u32,
+    first: u32,
+    last: u32,
     pub(super) packets: u32,
     pub(super) bytes: u64,
 }
 
 impl Default for Ring {
     fn default() -> Ring {
-        Ring { last: NONE, packets: 0, bytes: 0 }
+        Ring { first: NONE, last: NONE, packets: 0, bytes: 0 }
     }
 }
 
 impl Ring {
     /// The first packet.
-    pub(super) fn first(&self, list: &List) -> Option<u32> {
-        (self.packets > 0).then(|| list[self.last].next)
+    #[inline]
+    pub(super) fn first(&self) -> Option<u32> {
+        (self.packets > 0).then_some(self.first)
     }
 
-    /// Puts a packet behind the last.
+    /// Puts a packet behind the last. Nothing is read of that one: it has left the caches, maybe.
+    #[inline]
     pub(super) fn push(&mut self, list: &mut List, node: u32) {
-        if self.packets == 0 {
-            list[node].next = node;
-        } else {
-            list[node].next = list[self.last].next;
-            list[self.last].next = node;
+        match self.packets {
+            0 => self.first = node,
+            _ => list[self.last].next = node,
         }
         self.last = node;
         self.packets += 1;
@@ -216,48 +224,54 @@ impl Ring {
 
     /// All packets, in order.
     pub(super) fn nodes<'a>(&self, list: &'a List) -> impl Iterator<Item = u32> + 'a {
-        let first = self.first(list);
-        let nodes = std::iter::successors(first, |&node| Some(list[node].next));
+        let nodes = std::iter::successors(self.first(), |&node| Some(list[node].next));
         nodes.take(self.packets as usize)
     }
 
     /// Takes out the first packet of those of which `is` says so.
     pub(super) fn take_if(&mut self, list: &mut List, is: impl Fn(&Node) -> bool) -> Option<u32> {
-        let mut before = self.last;
+        let (mut node, mut before) = (self.first, NONE);
         for _ in 0..self.packets {
-            let node = list[before].next;
             if is(&list[node]) {
-                list[before].next = list[node].next;
-                if self.last == node {
-                    self.last = before;
-                }
-                self.packets -= 1;
-                self.bytes -= u64::from(list[node].len);
+                self.take(list, node, before);
                 return Some(node);
             }
-            before = node;
+            (node, before) = (list[node].next, node);
         }
         None
     }
 
     /// Takes the last packet.
     pub(super) fn pop_last(&mut self, list: &mut List) -> Option<u32> {
-        let node = (self.packets > 0).then_some(self.last)?;
+        let (mut node, mut before) = (self.first()?, NONE);
         for _ in 1..self.packets {
-            self.last = list[self.last].next;
+            (node, before) = (list[node].next, node);
         }
-        list[self.last].next = list[node].next;
-        self.packets -= 1;
-        self.bytes -= u64::from(list[node].len);
+        self.take(list, node, before);
         Some(node)
     }
 
-    /// Takes the first packet.
-    pub(super) fn pop(&mut self, list: &mut List) -> Option<u32> {
-        let first = self.first(list)?;
-        list[self.last].next = list[first].next;
+    /// Takes out a packet behind `before`, or the first.
+    fn take(&mut self, list: &mut List, node: u32, before: u32) {
+        match before {
+            NONE => self.first = list[node].next,
+            _ => list[before].next = list[node].next,
+        }
+        if self.last == node {
+            self.last = before;
+        }
         self.packets -= 1;
-        self.bytes -= u64::from(list[first].len);
+        self.bytes -= u64::from(list[node].len);
+    }
+
+    /// Takes the first packet.
+    #[inline]
+    pub(super) fn pop(&mut self, list: &mut List) -> Option<u32> {
+        let first = self.first()?;
+        let Node { next, len, .. } = list[first];
+        self.first = next;
+        self.packets -= 1;
+        self.bytes -= u64::from(len);
         Some(first)
     }
 }

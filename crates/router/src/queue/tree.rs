@@ -33,7 +33,8 @@ use wire::Moment;
 /// How many levels a tree may have.
 pub const LEVELS: usize = 8;
 const PRIORITIES: usize = 8;
-const _: () = assert!(std::mem::offset_of!(Class, assured) <= 128, "each packet touches two lines");
+/// So many cache lines of a class each packet touches: its first fields, with a queue of one flow.
+const LINES: usize = 4;
 const NONE: u32 = u32::MAX;
 /// This bit of a key in the wheel says that the others are a class's place.
 pub(super) const CLASS: u32 = 1 << 31;
@@ -58,8 +59,7 @@ impl Link {
     const NONE: Link = Link { next: NONE, before: NONE };
 }
 
-/// A class that is more than a bucket and a pfifo. What each packet touches stands first, in two cache
-/// lines.
+/// A class that is more than a bucket and a pfifo. What each packet touches stands first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Class {
@@ -82,6 +82,8 @@ pub(super) struct Class {
     link: Link,
     inner: Option<Box<Inner>>,
     burst: Option<Box<Burst>>,
+    /// Bytes and packets that passed since it is a class.
+    pub(super) passed: (u64, u64),
     /// That of max-limit.
     most: Bucket,
     pub(super) discipline: Discipline,
@@ -115,8 +117,6 @@ pub(super) struct Forest {
     rows: [[u32; PRIORITIES]; LEVELS],
     /// Bit p: somebody is in the row of this priority.
     row_bits: [u8; LEVELS],
-    /// Who passed at once, or was served, and all above it: for their counters.
-    pub(super) path: Vec<QueueLeafId>,
     shared: Shared,
 }
 
@@ -127,7 +127,6 @@ impl Default for Forest {
             free: Vec::new(),
             rows: [[NONE; PRIORITIES]; LEVELS],
             row_bits: [0; LEVELS],
-            path: Vec::new(),
             shared: Shared::default(),
         }
     }
@@ -155,6 +154,7 @@ impl Forest {
             link: Link::NONE,
             inner: settings.inner.then(Inner::new),
             burst,
+            passed: (0, 0),
             most: Bucket::new(most, now).with_room_for_a_packet(),
             assured: Bucket::new(assured(&settings), now).with_room_for_a_packet(),
             discipline: Discipline::new(&settings.kind, &mut self.shared, now),
@@ -261,6 +261,11 @@ impl Forest {
         self.classes.is_empty()
     }
 
+    /// Bytes and packets that passed a class.
+    pub(super) fn passed(&self, at: Option<u32>) -> (u64, u64) {
+        at.and_then(|at| self.classes.get(at as usize)).map_or((0, 0), |class| class.passed)
+    }
+
     /// Whether somebody waits in a class.
     pub(super) fn waits(&self, at: u32) -> bool {
         self.classes[at as usize].discipline.waiting().0 > 0
@@ -282,7 +287,7 @@ impl Forest {
     }
 
     /// Lets `len` bytes pass at once, if nobody waits in the class and it may send; it was paid for
-    /// and `path` says by whom.
+    /// and counted.
     pub(super) fn pass(&mut self, at: u32, len: u32, wheel: &mut Wheel, now: Moment) -> bool {
         let class = &self.classes[at as usize];
         if self.is_ready() || !class.passes_idle || self.waits(at) {
@@ -320,7 +325,58 @@ impl Forest {
         self.recolour(at, wheel, now);
     }
 
-    /// The packet that goes now, and whose it is; `path` says who paid for it.
+    /// The same of a class that stands alone, while nobody else may send: the packet that goes now, as
+    /// [`next`](Self::next) would give it. Most full queues are such ones.
+    pub(super) fn due_alone(
+        &mut self,
+        at: u32,
+        list: &mut List,
+        wheel: &mut Wheel,
+        now: Moment,
+    ) -> Option<(QueueLeafId, u32)> {
+        let is_ready = self.is_ready();
+        let class = &mut self.classes[at as usize];
+        let is_alone = class.parent == NONE && class.inner.is_none() && class.burst.is_none();
+        let waits = is_alone && class.active != 0 && class.colour == Colour::Red;
+        if is_ready || !waits || class.most.clear(now).is_some() {
+            self.due(at, wheel, now);
+            return None;
+        }
+        class.event = NONE;
+        while class.deficit <= 0 {
+            class.deficit += QUANTUM;
+        }
+        let node = match class.discipline.dequeue(list, now) {
+            Next::Packet(node) => node,
+            rest => {
+                class.active = 0;
+                if let Next::Later(when) = rest {
+                    class.event = wheel.enter(when, CLASS | at);
+                }
+                return None;
+            }
+        };
+        let len = list[node].len;
+        class.deficit -= len.min(1 << 24) as i32;
+        class.most.charge(len);
+        class.count(len);
+        if class.is_assured {
+            class.assured.clear(now);
+            class.assured.charge(len);
+        }
+        let (id, active) = (class.id, class.active);
+        if class.discipline.waiting().0 == 0 {
+            class.active = 0;
+        } else if let Some(when) = class.most.clear(now) {
+            class.event = wheel.enter(when, CLASS | at);
+        } else {
+            class.colour = Colour::Green;
+            self.link(at, active, wheel, now);
+        }
+        Some((id, node))
+    }
+
+    /// The packet that goes now, and whose it is; it was paid for and counted.
     pub(super) fn next(
         &mut self,
         list: &mut List,
@@ -385,7 +441,6 @@ impl Forest {
 
     /// Pays: max-limits from the leaf upwards, limit-ats from the lender upwards.
     fn charge(&mut self, leaf: u32, lender: u32, len: u32, wheel: &mut Wheel, now: Moment) {
-        self.path.clear();
         let (mut at, mut lends) = (leaf, false);
         while at != NONE {
             lends |= at == lender;
@@ -398,8 +453,8 @@ impl Forest {
             if let Some(burst) = &mut class.burst {
                 burst.count(len);
             }
-            let (id, parent, active) = (class.id, class.parent, class.active);
-            self.path.push(id);
+            class.count(len);
+            let (parent, active) = (class.parent, class.active);
             if active != 0 {
                 self.recolour(at, wheel, now);
             }
@@ -554,22 +609,10 @@ impl Forest {
         }
     }
 
-    /// Asks for the memory of classes of which somebody may send soon: of all of them one thing after the
-    /// other, each found by the last, so that their misses overlap.
-    pub(super) fn foresee(&self, places: &(impl Iterator<Item = u32> + Clone), list: &List) {
-        places.clone().for_each(|at| port::prefetch::lines(&self.classes, at as usize, 2));
-        let disciplines = || places.clone().map(|at| &self.classes[at as usize].discipline);
-        disciplines().for_each(Discipline::foresee);
-        disciplines().for_each(Discipline::foresee_flow);
-        disciplines().filter_map(Discipline::next_ring).for_each(|ring| list.foresee(ring.last));
-        for ring in disciplines().filter_map(Discipline::next_ring) {
-            list.foresee(ring.first(list).unwrap_or(ring.last));
-        }
-    }
-
-    /// The number of the packet that goes next of a class, most likely.
-    pub(super) fn likely(&self, at: u32, list: &List) -> Option<u32> {
-        self.classes[at as usize].discipline.next_ring()?.first(list)
+    /// Asks for the memory of a class.
+    #[inline]
+    pub(super) fn foresee(&self, at: u32) {
+        port::prefetch::lines(&self.classes, at as usize, LINES);
     }
 
     /// Memory taken, in bytes, without what disciplines hold.
@@ -583,6 +626,11 @@ impl Forest {
 }
 
 impl Class {
+    #[inline]
+    pub(super) fn count(&mut self, len: u32) {
+        self.passed = (self.passed.0 + u64::from(len), self.passed.1 + 1);
+    }
+
     /// Keeps at hand what of its settings each packet asks for.
     fn take_in(&mut self) {
         self.priority = 1 << (self.settings.priority.clamp(1, 8) - 1);

@@ -9,6 +9,9 @@
 //! wheel's; when the wheel comes to its slot, it moves down. So entering, leaving and becoming due
 //! cost a few operations, however many wait, and nothing is rounded. Of one moment, who came first is
 //! due first.
+//!
+//! Of thousands, entries have left the caches when the wheel comes to their slot: each knows who stands some
+//! behind it, to ask for that one meanwhile.
 
 use wire::Moment;
 
@@ -31,20 +34,25 @@ pub(super) struct Wheel {
     free: u32,
     /// When the first entry is due; the end of time if there is none.
     soonest: u64,
-    /// The keys of those that came into sight lately: they are due within some microseconds.
-    pub(super) near: Vec<u32>,
+    /// Of each slot of the upper levels, who came some before the last, and how many they were at most.
+    lags: Box<[(u32, u32)]>,
 }
 
-/// Slots of this level are in sight as soon as the wheel comes to them: 4,096 ns.
-const IN_SIGHT: usize = 2;
+/// From this level on, slots hold many who came long ago.
+const MANY: usize = 2;
+/// So many before its turn an entry of those is asked for.
+const AHEAD: u32 = 8;
 
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Entry {
     at: u64,
     key: u32,
     slot: u16,
     next: u32,
     before: u32,
+    /// Who came [`AHEAD`] behind it, most likely: a hint.
+    skip: u32,
 }
 
 impl Default for Wheel {
@@ -56,7 +64,7 @@ impl Default for Wheel {
             entries: Vec::new(),
             free: NONE,
             soonest: u64::MAX,
-            near: Vec::new(),
+            lags: vec![(NONE, 0); LEVELS * SLOTS].into(),
         }
     }
 }
@@ -77,7 +85,7 @@ impl Wheel {
     /// Enters somebody; a moment that is past becomes the wheel's own.
     pub(super) fn enter(&mut self, at: Moment, key: u32) -> EntryId {
         let at = at.as_nanos().max(self.now);
-        let entry = Entry { at, key, slot: 0, next: NONE, before: NONE };
+        let entry = Entry { at, key, slot: 0, next: NONE, before: NONE, skip: 0 };
         let id = if self.free == NONE {
             self.entries.push(entry);
             self.entries.len() as u32 - 1
@@ -136,9 +144,7 @@ impl Wheel {
             let mut id = self.entries[last as usize].next;
             loop {
                 let next = self.entries[id as usize].next;
-                if level == IN_SIGHT {
-                    self.near.push(self.entries[id as usize].key);
-                }
+                port::prefetch::element(&self.entries, self.entries[id as usize].skip as usize);
                 self.link(id);
                 if id == last {
                     break;
@@ -165,9 +171,32 @@ impl Wheel {
         self.soonest = soonest;
     }
 
+    /// The keys of some who are due next, about in order, and how many they are.
+    pub(super) fn upcoming(&self, keys: &mut [u32]) -> usize {
+        let mut n = 0;
+        for level in 0..MANY {
+            let mut full = self.full[level];
+            while full != 0 {
+                let last = self.slots[level * SLOTS + full.trailing_zeros() as usize];
+                full &= full - 1;
+                let mut id = last;
+                loop {
+                    id = self.entries[id as usize].next;
+                    let Some(key) = keys.get_mut(n) else { return n };
+                    *key = self.entries[id as usize].key;
+                    n += 1;
+                    if id == last {
+                        break;
+                    }
+                }
+            }
+        }
+        n
+    }
+
     /// Memory taken, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.slots.len() * 4
+        self.entries.capacity() * size_of::<Entry>() + self.slots.len() * 12
     }
 
     fn link(&mut self, id: u32) {
@@ -176,7 +205,20 @@ impl Wheel {
         let level = differs as usize / 6;
         let digit = (at >> (6 * level)) as usize % SLOTS;
         let slot = level * SLOTS + digit;
-        if self.full[level] >> digit & 1 == 0 {
+        let is_first = self.full[level] >> digit & 1 == 0;
+        if level >= MANY {
+            let (lag, behind) = &mut self.lags[slot];
+            if is_first {
+                (*lag, *behind) = (id, 0);
+            } else if *behind < AHEAD - 1 {
+                *behind += 1;
+            } else {
+                let before = &mut self.entries[*lag as usize];
+                before.skip = id;
+                *lag = before.next;
+            }
+        }
+        if is_first {
             self.full[level] |= 1 << digit;
             let entry = &mut self.entries[id as usize];
             (entry.next, entry.before) = (id, id);
@@ -198,6 +240,9 @@ impl Wheel {
         if next == id {
             self.full[slot / SLOTS] &= !(1 << (slot % SLOTS));
             return;
+        }
+        if self.lags[slot].0 == id {
+            self.lags[slot].0 = next;
         }
         self.entries[before as usize].next = next;
         self.entries[next as usize].before = before;

@@ -12,11 +12,13 @@
 //! RFC 8290 is fq_codel; McKenney 1990 is sfq. Where hosts share, they have turns and their flows have
 //! turns in theirs: cake's `triple-isolate` puts a flow to that one of its two hosts that has more flows.
 //!
-//! A queue of few flows, as most are, costs few cache lines: its flows are looked through, each in one
-//! line, and stand in lists by their own numbers.
+//! A queue of few flows, as most are, costs few cache lines: its first stands in line with it, the few are
+//! looked through, and stand in lists by their own numbers.
 
 use super::ack::AckFilter;
-use super::codel::{Codel, CodelLimits};
+use super::codel::CodelLimits;
+use super::flows::{FREE, Flow, Flows, IDLE, Turned, Turns};
+use super::secret::Secret;
 use crate::queue::nodes::{Label, List, Ring};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -92,85 +94,30 @@ const REMEMBERED: usize = 1024;
 /// RFC 8290 §4.1: as many packets at most are dropped at once, of a queue that is full.
 const DROPPED_AT_ONCE: u32 = 64;
 
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Flow {
-    ring: Ring,
-    key: FiveTuple,
-    deficit: i32,
-    /// Who has the turn behind it, if it has one; else [`IDLE`], and [`FREE`] if it is nobody's.
-    next: u32,
-    codel: Codel,
-}
-
-/// A flow that is known and has no turn.
-const IDLE: u32 = u32::MAX - 1;
-/// No flow.
-const FREE: u32 = u32::MAX - 2;
-
-const _: () = assert!(size_of::<Flow>() == 64, "a flow is one cache line");
-
-impl Flow {
-    fn has_turn(&self) -> bool {
-        self.next != IDLE && self.next != FREE
-    }
-}
-
-/// One that has a turn, and then another has.
-trait Turned {
-    fn next(&mut self) -> &mut u32;
-}
-
-impl Turned for Flow {
-    fn next(&mut self) -> &mut u32 {
-        &mut self.next
-    }
-}
-
-/// Those who have turns, in order.
-#[derive(Clone, Copy, Debug)]
-struct Turns {
-    first: u32,
-    last: u32,
-}
-
-impl Turns {
-    const NOBODY: Turns = Turns { first: NONE, last: NONE };
-
-    fn push(&mut self, all: &mut [impl Turned], at: u32) {
-        *all[at as usize].next() = NONE;
-        match self.first {
-            NONE => self.first = at,
-            _ => *all[self.last as usize].next() = at,
-        }
-        self.last = at;
-    }
-
-    fn pop(&mut self, all: &mut [impl Turned]) -> Option<u32> {
-        let first = (self.first != NONE).then_some(self.first)?;
-        self.first = *all[first as usize].next();
-        Some(first)
-    }
-}
-
-// What each packet touches stands first, in one cache line.
+// What each packet touches of a queue of one flow stands first.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(in crate::queue) struct Fair {
     limits: Arc<FairLimits>,
     fresh: Turns,
     /// Where no hosts share.
     old: Turns,
-    flows: Vec<Flow>,
     pub(super) bytes: u64,
     pub(super) packets: u32,
     seed: u32,
+    flows: Flows,
+    more: Box<More>,
+}
+
+/// What few packets ask for.
+#[derive(Clone, Debug, Default)]
+struct More {
     perturbed: Moment,
     hosts: Hosts,
     free: Vec<u32>,
     /// Of more than a few flows: by hash their numbers, or by name.
     by_hash: Vec<u32>,
-    by_key: HashMap<FiveTuple, u32>,
+    by_key: HashMap<FiveTuple, u32, Secret>,
 }
 
 impl Fair {
@@ -179,27 +126,23 @@ impl Fair {
             limits,
             fresh: Turns::NOBODY,
             old: Turns::NOBODY,
-            flows: Vec::new(),
             bytes: 0,
             packets: 0,
             seed: 0,
-            perturbed: Moment::ZERO,
-            hosts: Hosts::default(),
-            free: Vec::new(),
-            by_hash: Vec::new(),
-            by_key: HashMap::new(),
+            flows: Flows::new(),
+            more: Box::default(),
         }
     }
 
     pub(super) fn enqueue(&mut self, list: &mut List, node: u32, now: Moment) {
         let perturb = self.limits.perturb;
-        if perturb > Duration::ZERO && now.since(self.perturbed) >= perturb {
-            self.perturbed = now;
+        if perturb > Duration::ZERO && now.since(self.more.perturbed) >= perturb {
+            self.more.perturbed = now;
             self.hash_anew(list);
         }
         let (label, len) = (list[node].label, list[node].len);
         let at = self.flow(label);
-        let ring = &mut self.flows[at as usize].ring;
+        let ring = &mut self.flows[at].ring;
         ring.push(list, node);
         (self.packets, self.bytes) = (self.packets + 1, self.bytes + u64::from(len));
         if let Some(old) = self.limits.acks.take(ring, list, node) {
@@ -216,7 +159,7 @@ impl Fair {
         loop {
             let is_fresh = self.fresh.first != NONE;
             let at = self.next();
-            let flow = self.flows.get_mut(at as usize)?;
+            let flow = self.flows.get_mut(at)?;
             if flow.deficit <= 0 {
                 flow.deficit += self.limits.quantum();
                 self.rotate(is_fresh);
@@ -234,7 +177,7 @@ impl Fair {
                 flow.deficit -= len;
                 let is_empty = flow.ring.packets == 0;
                 if self.limits.has_hosts() {
-                    self.hosts.charge(at, len);
+                    self.more.hosts.charge(at, len);
                 }
                 if is_empty && self.limits.codel.is_none() {
                     self.retire(is_fresh);
@@ -257,14 +200,14 @@ impl Fair {
         if self.fresh.first != NONE {
             self.fresh.first
         } else if self.limits.has_hosts() {
-            self.hosts.next_flow(self.limits.quantum())
+            self.more.hosts.next_flow(self.limits.quantum())
         } else {
             self.old.first
         }
     }
 
     fn has_old(&self) -> bool {
-        self.old.first != NONE || self.hosts.turns.first != NONE
+        self.old.first != NONE || self.more.hosts.turns.first != NONE
     }
 
     /// Takes the flow out whose turn it is.
@@ -272,7 +215,7 @@ impl Fair {
         if is_fresh {
             self.fresh.pop(&mut self.flows)
         } else if self.limits.has_hosts() {
-            self.hosts.take_flow(&mut self.flows)
+            self.more.hosts.take_flow(&mut self.flows)
         } else {
             self.old.pop(&mut self.flows)
         }
@@ -282,7 +225,7 @@ impl Fair {
     fn rotate(&mut self, is_fresh: bool) {
         let Some(at) = self.take(is_fresh) else { return };
         if self.limits.has_hosts() {
-            self.hosts.push_flow(at, &mut self.flows);
+            self.more.hosts.push_flow(at, &mut self.flows);
         } else {
             self.old.push(&mut self.flows, at);
         }
@@ -292,31 +235,31 @@ impl Fair {
     fn retire(&mut self, is_fresh: bool) {
         let Some(at) = self.take(is_fresh) else { return };
         if self.limits.has_hosts() {
-            self.hosts.leave(at);
+            self.more.hosts.leave(at);
         }
-        let known = self.flows.len() - self.free.len();
-        let flow = &mut self.flows[at as usize];
+        let known = self.flows.len() - self.more.free.len();
+        let flow = &mut self.flows[at];
         flow.next = IDLE;
         let is_fresh = self.limits.codel.is_none() || flow.codel.is_fresh();
         if known > REMEMBERED || known > KNOWN && is_fresh {
             flow.next = FREE;
-            self.free.push(at);
-            if let Some(place) = self.by_hash.get_mut(flow.key.src as usize) {
+            self.more.free.push(at);
+            if let Some(place) = self.more.by_hash.get_mut(flow.key.src as usize) {
                 *place = NONE;
-            } else if !self.by_key.is_empty() {
-                self.by_key.remove(&flow.key);
+            } else if !self.more.by_key.is_empty() {
+                self.more.by_key.remove(&flow.key);
             }
         }
     }
 
     fn activate(&mut self, at: u32, tuple: FiveTuple) {
-        let flow = &mut self.flows[at as usize];
+        let flow = &mut self.flows[at];
         if flow.has_turn() {
             return;
         }
         flow.deficit = self.limits.quantum();
         if self.limits.has_hosts() {
-            self.hosts.enter(at, [tuple.src, tuple.dst], self.limits.isolation);
+            self.more.hosts.enter(at, [tuple.src, tuple.dst], self.limits.isolation);
         }
         match self.limits.codel {
             Some(_) => self.fresh.push(&mut self.flows, at),
@@ -331,19 +274,18 @@ impl Fair {
         let known = if !has_table {
             let at = self.flows.iter().position(|flow| flow.key == key && flow.next != FREE);
             at.map(|at| at as u32)
-        } else if let Some(&at) = self.by_hash.get(key.src as usize) {
+        } else if let Some(&at) = self.more.by_hash.get(key.src as usize) {
             (at != NONE).then_some(at)
         } else {
-            self.by_key.get(&key).copied()
+            self.more.by_key.get(&key).copied()
         };
         if let Some(at) = known {
             return at;
         }
-        let flow =
-            Flow { ring: Ring::default(), key, deficit: 0, next: IDLE, codel: Codel::default() };
-        let at = match self.free.pop() {
+        let flow = Flow::new(key);
+        let at = match self.more.free.pop() {
             Some(at) => {
-                self.flows[at as usize] = flow;
+                self.flows[at] = flow;
                 at
             }
             None => {
@@ -354,10 +296,10 @@ impl Fair {
         if has_table {
             self.note(key, at);
         } else if self.flows.len() > FEW {
-            self.by_hash.resize(self.limits.flows as usize, NONE);
-            for at in 0..self.flows.len() {
+            self.more.by_hash.resize(self.limits.flows as usize, NONE);
+            for at in 0..self.flows.len() as u32 {
                 if self.flows[at].next != FREE {
-                    self.note(self.flows[at].key, at as u32);
+                    self.note(self.flows[at].key, at);
                 }
             }
         }
@@ -366,9 +308,9 @@ impl Fair {
 
     /// Puts a flow in the table.
     fn note(&mut self, key: FiveTuple, at: u32) {
-        match self.by_hash.get_mut(key.src as usize) {
+        match self.more.by_hash.get_mut(key.src as usize) {
             Some(place) => *place = at,
-            None => _ = self.by_key.insert(key, at),
+            None => _ = self.more.by_key.insert(key, at),
         }
     }
 
@@ -418,26 +360,21 @@ impl Fair {
         self.seed = self.seed.wrapping_mul(0x915f_77f5).wrapping_add(0x3c6e_f372);
         let mut rings = Vec::new();
         while let Some(at) = self.fresh.pop(&mut self.flows).or_else(|| self.take(false)) {
-            rings.push(self.flows[at as usize].ring);
+            rings.push(self.flows[at].ring);
         }
         self.flows.clear();
-        self.free.clear();
-        self.by_hash.clear();
-        self.by_key.clear();
-        self.hosts = Hosts::default();
+        self.more.free.clear();
+        self.more.by_hash.clear();
+        self.more.by_key.clear();
+        self.more.hosts = Hosts::default();
         for ring in &mut rings {
             while let Some(node) = ring.pop(list) {
                 let label = list[node].label;
                 let at = self.flow(label);
-                self.flows[at as usize].ring.push(list, node);
+                self.flows[at].ring.push(list, node);
                 self.activate(at, label.tuple);
             }
         }
-    }
-
-    /// Asks for what each packet touches of it.
-    pub(super) fn foresee(&self) {
-        port::prefetch::lines(std::slice::from_ref(self), 0, 1);
     }
 
     /// The flow whose turn it is, most likely; the first if it is nobody's.
@@ -448,12 +385,12 @@ impl Fair {
 
     /// Asks for the flow whose turn it is.
     pub(super) fn foresee_flow(&self) {
-        port::prefetch::element(&self.flows, self.likely() as usize);
+        self.flows.foresee(self.likely());
     }
 
     /// What waits of it.
     pub(super) fn next_ring(&self) -> Option<Ring> {
-        self.flows.get(self.likely() as usize).map(|flow| flow.ring)
+        self.flows.get(self.likely()).map(|flow| flow.ring)
     }
 
     pub(super) fn rings(&mut self) -> impl Iterator<Item = &mut Ring> {
@@ -477,7 +414,7 @@ struct Hosts {
     hosts: Vec<Host>,
     free: Vec<u32>,
     /// Sources and destinations by their addresses.
-    places: [HashMap<u32, u32>; 2],
+    places: [HashMap<u32, u32, Secret>; 2],
     /// By flow: its two hosts, and the one in whose turns it is.
     of_flow: Vec<([u32; 2], u32)>,
 }
@@ -494,9 +431,9 @@ struct Host {
     next: u32,
 }
 
-impl Turned for Host {
-    fn next(&mut self) -> &mut u32 {
-        &mut self.next
+impl Turned for Vec<Host> {
+    fn next(&mut self, at: u32) -> &mut u32 {
+        &mut self[at as usize].next
     }
 }
 
@@ -582,7 +519,7 @@ impl Hosts {
     }
 
     /// Takes that one out.
-    fn take_flow(&mut self, flows: &mut [Flow]) -> Option<u32> {
+    fn take_flow(&mut self, flows: &mut Flows) -> Option<u32> {
         let host = self.hosts.get_mut(self.turns.first as usize)?;
         let flow = host.old.pop(flows);
         if host.old.first == NONE {
@@ -592,7 +529,7 @@ impl Hosts {
     }
 
     /// Puts a flow behind the old ones of its host.
-    fn push_flow(&mut self, flow: u32, flows: &mut [Flow]) {
+    fn push_flow(&mut self, flow: u32, flows: &mut Flows) {
         let own = self.of_flow[flow as usize].1;
         let host = &mut self.hosts[own as usize];
         let begins = host.old.first == NONE;

@@ -16,12 +16,16 @@ mod cake;
 mod codel;
 // Fair shares by flow: sfq, fq_codel, a tin of cake.
 mod fair;
+// Flows and their turns.
+mod flows;
 // What packets take on the line behind.
 mod framing;
 // Per connection queuing: sub-queues by classifier, each with its own rate.
 mod pcq;
 // Random early detection.
 mod red;
+// The hash of tables that packets ask.
+mod secret;
 
 #[cfg(test)]
 mod tests;
@@ -118,13 +122,14 @@ impl Shared {
     }
 }
 
-/// A kind's state.
+/// A kind's state. That of one flow is in line with its class: what a packet needs is found at once.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub(super) enum Discipline {
     Fifo(Ring, Room),
     Red(Box<Red>),
     Codel(Ring, Box<(CodelLimits, Codel)>),
-    Fair(Box<Fair>),
+    Fair(Fair),
     Pcq(Box<Pcq>),
     Cake(Box<Cake>),
 }
@@ -140,10 +145,10 @@ impl Discipline {
                 Discipline::Fifo(Ring::default(), Room { packets: u32::MAX, bytes })
             }
             Kind::Red(limits) => Discipline::Red(Box::new(Red::new(limits))),
-            Kind::Sfq { perturb, allot } => Discipline::Fair(Box::new(Fair::new(
-                shared.limits(FairLimits::sfq(allot, perturb)),
-            ))),
-            Kind::FqCodel(limits) => Discipline::Fair(Box::new(Fair::new(shared.limits(limits)))),
+            Kind::Sfq { perturb, allot } => {
+                Discipline::Fair(Fair::new(shared.limits(FairLimits::sfq(allot, perturb))))
+            }
+            Kind::FqCodel(limits) => Discipline::Fair(Fair::new(shared.limits(limits))),
             Kind::Codel(limits) => {
                 Discipline::Codel(Ring::default(), Box::new((limits, Codel::default())))
             }
@@ -212,26 +217,22 @@ impl Discipline {
         }
     }
 
-    /// Asks for the memory of what is not in the class itself.
+    /// Asks for the flow whose turn it is, where that is not in the class itself.
+    #[inline]
     pub(super) fn foresee(&self) {
-        if let Discipline::Fair(fair) = self {
-            fair.foresee();
-        }
-    }
-
-    /// Asks for that of the flow whose turn it is; what [`foresee`](Self::foresee) asked for is there.
-    pub(super) fn foresee_flow(&self) {
         if let Discipline::Fair(fair) = self {
             fair.foresee_flow();
         }
     }
 
-    /// Where the packet waits that goes next, most likely.
-    pub(super) fn next_ring(&self) -> Option<Ring> {
+    /// The packet that goes next, most likely.
+    #[inline]
+    pub(super) fn likely(&self) -> Option<u32> {
         match self {
-            Discipline::Fifo(ring, _) | Discipline::Codel(ring, _) => Some(*ring),
-            Discipline::Fair(fair) => fair.next_ring(),
-            _ => None,
+            Discipline::Fifo(ring, _) | Discipline::Codel(ring, _) => ring.first(),
+            Discipline::Red(red) => red.ring.first(),
+            Discipline::Fair(fair) => fair.next_ring()?.first(),
+            Discipline::Pcq(_) | Discipline::Cake(_) => None,
         }
     }
 
