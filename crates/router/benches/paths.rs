@@ -123,21 +123,27 @@ fn run_full(c: &mut Criterion, name: &str, queues: usize, script: impl Fn(u64) -
         out += device.drain();
         (time, sent, out)
     };
-    // The first ones come at once, so that they wait.
-    for _ in 0..3 * flows / CHUNK {
-        device.now = Moment::from_nanos(device.now.as_nanos() - STEP);
+    // Each queue's first packet comes in its own time, so that not all are due at once; then they come twice
+    // as fast as they go, until two wait.
+    for _ in 0..flows / CHUNK {
+        pass(&mut device, 0);
+    }
+    for _ in 0..4 * flows / CHUNK {
+        device.now = Moment::from_nanos(device.now.as_nanos() - STEP / 2);
         pass(&mut device, 0);
     }
     let mut group = c.benchmark_group("ns/packet");
     group.throughput(Throughput::Elements(CHUNK as u64));
     group.bench_function(name, |b| {
         b.iter_custom(|n| {
-            let (_, sent, out) = pass(&mut device, 0);
-            let waiting = sent - out;
+            let (_, sent, before) = pass(&mut device, 0);
+            let waiting = sent - before;
             let total = (0..n).map(|_| pass(&mut device, 0).0).sum();
             let (_, sent, out) = pass(&mut device, 0);
             let lost = device.router.discards();
+            let passed = out - before;
             assert!(waiting > queues && sent - out > queues, "{} wait {lost:?}", sent - out);
+            assert!(passed > n as usize * CHUNK * 9 / 10, "{passed} of {n} chunks passed");
             total
         });
     });

@@ -6,9 +6,11 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use router::book::Book;
 use router::firewall::mark::{Mark, MarkBook};
 use router::interface::{InterfaceId, Names};
-use router::queue::{Change, Decision, Label, QueueLeafId, Queues, Simple, Types, menu};
+use router::queue::lease::{Lane, Shared};
+use router::queue::{Change, Decision, Label, Limit, QueueLeafId, Queues, Simple, Types, menu};
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::sync::Arc;
 use wire::Moment;
 
 /// Queues of one client each, as in the documents' list of 25,000.
@@ -118,6 +120,33 @@ fn benches(c: &mut Criterion) {
         let (simple, state) = queues(n, 1_000_000);
         println!("{n} queues: {} B compiled, {} B state", simple.bytes(), state.bytes());
     }
+    // One queue that is not full: on one lane, and of 16 lanes the one that carries the packets.
+    let limit = Limit { rate: 100_000_000_000, depth_ns: 100_000_000, packets: 50 };
+    for lanes in [1, 16] {
+        let shared = Shared::new(limit, lanes, Moment::ZERO).expect("room for leases");
+        let mut lane = Lane::new(Arc::new(shared));
+        let mut now = 0;
+        group.throughput(Throughput::Elements(64));
+        group.bench_function(format!("leased, not full/{lanes} lanes"), |bench| {
+            bench.iter(|| {
+                now += 2000;
+                for _ in 0..64 {
+                    assert_eq!(lane.take(black_box(60), Moment::from_nanos(now)), Ok(()));
+                }
+            });
+        });
+    }
+    let (_, mut state) = queues(1, 100_000_000_000);
+    let mut now = 0;
+    group.bench_function("offer, not full/1", |bench| {
+        bench.iter(|| {
+            now += 2000;
+            for _ in 0..64 {
+                let decision = state.offer(QueueLeafId(0), Moment::from_nanos(now), black_box(60));
+                assert_eq!(decision, Decision::Pass);
+            }
+        });
+    });
     group.finish();
 }
 

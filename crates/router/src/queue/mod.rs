@@ -13,7 +13,7 @@
 //! ([`Queues`]) holds tokens, waiting packets and counters and outlives every change of the
 //! configuration. Never looks into a frame, and never reads a clock.
 //!
-//! Missing: **one queue served by several cores**.
+//! Missing: **one queue served by several cores**: [`lease`] shares a limit among lanes, which are missing.
 
 // Who waits, what was dropped, how fast: of leaves that have something to do.
 mod activity;
@@ -33,6 +33,8 @@ pub(crate) mod interface;
 pub mod leaf;
 // Places of leaves.
 mod leaves;
+// One limit for several lanes.
+pub mod lease;
 // Limits of plain leaves, each once.
 mod limits;
 // The menu `/queue simple`.
