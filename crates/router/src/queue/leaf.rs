@@ -301,6 +301,11 @@ impl<T> Queues<T> {
     /// other, so that their misses overlap.
     pub(crate) fn look_ahead(&self, leaves: &[QueueLeafId]) {
         leaves.iter().for_each(|&id| self.leaves.prefetch(id));
+        if self.wheel.soonest().is_some() {
+            let waits = |&&id: &&QueueLeafId| self.leaves[id].waits();
+            let places = leaves.iter().filter(waits).filter_map(|&id| self.leaves[id].place());
+            places.for_each(|place| self.activity.foresee(place));
+        }
         if !self.forest.is_empty() {
             let classes = || leaves.iter().filter_map(|&id| self.class(id));
             classes().for_each(|at| self.forest.foresee(at));
@@ -420,11 +425,12 @@ impl<T> Queues<T> {
             }
             return self.hurry(now);
         }
-        let ring = &mut self.active(id, now).ring;
-        let mut grown = std::mem::take(ring);
-        grown.push(&mut self.nodes.list, node);
-        self.put_back(id, grown, now);
-        if grown.packets == 1 {
+        self.active(id, now);
+        let leaf = &mut self.leaves[id];
+        leaf.state |= WAITS;
+        let ring = &mut self.activity.of(leaf.state & !WAITS).ring;
+        ring.push(&mut self.nodes.list, node);
+        if ring.packets == 1 {
             self.wait_anew(id);
         }
     }

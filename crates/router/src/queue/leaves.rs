@@ -59,6 +59,11 @@ impl Leaf {
         (!self.is_plain()).then_some(self.limit & !CLASS)
     }
 
+    /// Whether somebody waits in it and it is plain.
+    pub(super) fn waits(&self) -> bool {
+        self.state & WAITS != 0 && self.state != IDLE
+    }
+
     /// Its place among the active.
     pub(super) fn place(&self) -> Option<u32> {
         (self.state != IDLE).then_some(self.state & !WAITS)
