@@ -402,3 +402,34 @@ fn who_has_nothing_to_do_is_idle() {
     let stats = [id, other].map(|id| queues.stats(id));
     assert_eq!(stats.map(|stats| (stats.packets, stats.dropped)), [(2, 1), (1, 0)]);
 }
+
+/// What a leaf has no room to count, and what passed while it was a class, is not forgotten.
+#[test]
+fn counters_have_no_end() {
+    let (mut queues, id) = one(Limit::NONE);
+    let (len, n) = (1 << 27, 100);
+    let passed = |queues: &Queues<u32>| (queues.stats(id).packets, queues.stats(id).bytes);
+    let pass = |queues: &mut Queues<u32>, second: u64| {
+        for _ in 0..n {
+            assert_eq!(queues.offer(id, at(second * SECOND), len), Decision::Pass);
+        }
+        queues.sample(at(second * SECOND));
+    };
+    let set = |queues: &mut Queues<u32>, settings: Settings| {
+        let mut change = Change { settings: vec![(id, settings)], ..limited(&[Limit::NONE]) };
+        queues.apply(&mut change, at(0));
+    };
+    pass(&mut queues, 1);
+    assert_eq!(passed(&queues), (n, n * u64::from(len)));
+    let kind = crate::queue::Kind::Bfifo(1);
+    set(&mut queues, Settings { kind, ..Settings::plain(Limit::NONE) });
+    pass(&mut queues, 2);
+    assert_eq!(passed(&queues), (2 * n, 2 * n * u64::from(len)));
+    set(&mut queues, Settings::plain(Limit::NONE));
+    (3..6).for_each(|second| queues.sample(at(second * SECOND)));
+    assert_eq!(passed(&queues), (2 * n, 2 * n * u64::from(len)));
+    pass(&mut queues, 6);
+    assert_eq!(passed(&queues), (3 * n, 3 * n * u64::from(len)));
+    queues.reset(QueueId(0));
+    assert_eq!(passed(&queues), (0, 0));
+}
