@@ -203,9 +203,9 @@ impl Drawing {
             self.line(at, format!("{add} interval=200ms name=w{number}"));
             self.line(at, format!("/ip address add address={prefix}.254/32 interface=w{number}"));
             if self.v6 {
-                self.line(at, format!("{add} interval=200ms v3-protocol=ipv6 name=x{number}"));
+                self.line(at, format!("{add} interval=200ms v3-protocol=ipv6 name=six{number}"));
                 let add = format!("/ipv6 address add address={prefix6}:fe/64");
-                self.line(at, format!("{add} interface=x{number}"));
+                self.line(at, format!("{add} interface=six{number}"));
             }
         }
         for (end, host) in ends.into_iter().zip(1..) {

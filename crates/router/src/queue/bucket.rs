@@ -213,6 +213,13 @@ impl Bucket {
         (self.level.tokens < 0).then(|| self.level.ready(&self.terms, 0))
     }
 
+    /// Lets run over what is more than this time brings.
+    pub(super) fn keep(&mut self, ns: u64, now: Moment) {
+        self.level.fill(&self.terms, now);
+        let most = self.terms.per_ns.saturating_mul(ns).min(MOST) as i64;
+        self.level.tokens = self.level.tokens.min(most);
+    }
+
     /// Takes `len` bytes' tokens, there or not, after [`clear`](Self::clear) filled the bucket.
     #[inline]
     pub(super) fn charge(&mut self, len: u32) {
