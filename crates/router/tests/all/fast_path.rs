@@ -5,7 +5,9 @@
 //! ```
 
 use crate::pppoe;
+use crate::rig::{Rig, mac, own_mac};
 use crate::tunnels::{Pair, answer, datagram, script};
+use wire::craft::{self, ip};
 
 /// What a link is made of, and whether what comes in by it, and goes out, may do so in FastPath. `over` is
 /// the link's interface.
@@ -183,4 +185,29 @@ fn by_kind_of_session() {
         }
         pair.balanced();
     }
+}
+
+/// RouterOS's default configuration without its fasttrack rule: what goes from the LAN's bridge to the uplink
+/// has a recipe from its third packet on.
+#[test]
+fn default_configuration() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../labs/home-ap.rsc");
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines = text.lines().filter(|line| !line.contains("fasttrack-connection"));
+    let mut rig = Rig::new(4, &lines.collect::<Vec<_>>().join("\n"));
+    let (host, server) = (ip(192, 168, 88, 10), ip(198, 51, 100, 1));
+    rig.introduce(1, mac(1), ip(203, 0, 113, 1), ip(203, 0, 113, 2));
+    rig.introduce(2, mac(2), host, ip(192, 168, 88, 1));
+    let dst_mac =
+        rig.router.program().interface(rig.router.program().names.find("bridge").unwrap()).mac;
+    let there = craft::Frame { src_mac: mac(2), dst_mac, ..craft::udp(host, 5000, server, 53) };
+    let (there, masked) = (there.build(), ip(203, 0, 113, 2));
+    let back = craft::udp(server, 53, masked, 5000);
+    let back = craft::Frame { src_mac: mac(1), dst_mac: own_mac(1), ..back }.build();
+    for _ in 0..7 {
+        assert_eq!(rig.pass(2, &there).len(), 1, "{:?}", rig.router.discards());
+        assert_eq!(rig.pass(1, &back).len(), 1, "{:?}", rig.router.discards());
+    }
+    // But for the first two each way.
+    assert_eq!(rig.router.path_counts().replayed, 10, "{:?}", rig.router.path_counts());
 }
