@@ -276,7 +276,13 @@ impl Bridge {
             return Decision::Discard(Discard::InterfaceDown);
         }
         if dst.is_multicast() {
-            return self.group(from, dst);
+            // Of a bridge of one port nobody else asks.
+            return match self.group(from, dst) {
+                Decision::Local if !self.admits(self.interface, vid) => {
+                    Decision::Discard(Discard::VlanFiltered)
+                }
+                decision => decision,
+            };
         }
         // The router's own addresses are those of every VLAN.
         let own = || hosts.lookup(dst.to_u64()).filter(|host| vid != 0 && host.local);
