@@ -54,6 +54,8 @@ pub mod l2tp;
 pub mod pptp;
 // Whether several links are one.
 pub mod lacp;
+// Who has sent a packet, proven.
+pub mod ah;
 // Which of several routers has an address.
 pub mod vrrp;
 // GRE, and EoIP, which frames are carried in.

@@ -1,4 +1,4 @@
-//! MD5 (RFC 1321), for the protocols that ask for it: CHAP.
+//! MD5 (RFC 1321), for the protocols that ask for it: CHAP, RADIUS, VRRP.
 //!
 //! Never for anything that must be secret: it is broken, and what it protects is as well.
 
@@ -21,6 +21,18 @@ pub fn digest(bytes: &[u8]) -> [u8; 16] {
         to.copy_from_slice(&word.to_le_bytes());
     }
     digest
+}
+
+/// HMAC with it (RFC 2104).
+pub fn hmac(key: &[u8], bytes: &[u8]) -> [u8; 16] {
+    let mut block = [0; 64];
+    match key.len() > 64 {
+        true => block[..16].copy_from_slice(&digest(key)),
+        false => block[..key.len()].copy_from_slice(key),
+    }
+    let with = |pad: u8| block.map(|byte| byte ^ pad);
+    let inner = digest(&[&with(0x36)[..], bytes].concat());
+    digest(&[&with(0x5c)[..], &inner].concat())
 }
 
 /// How far each step turns, by round.

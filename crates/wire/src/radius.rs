@@ -208,7 +208,7 @@ impl Packet {
     pub fn write_signed(&self, secret: &[u8]) -> Vec<u8> {
         let mut packet = self.clone();
         packet.attributes.insert(0, (attribute::MESSAGE_AUTHENTICATOR, vec![0; 16]));
-        let digest = hmac_md5(secret, &packet.write());
+        let digest = md5::hmac(secret, &packet.write());
         packet.attributes[0].1 = digest.to_vec();
         packet.write()
     }
@@ -265,18 +265,6 @@ pub fn mppe_key(value: &[u8], secret: &[u8], authenticator: &[u8; 16]) -> Option
     key.get(..len.into())?.try_into().ok()
 }
 
-/// RFC 2104.
-pub fn hmac_md5(key: &[u8], bytes: &[u8]) -> [u8; 16] {
-    let mut block = [0; 64];
-    match key.len() > 64 {
-        true => block[..16].copy_from_slice(&md5::digest(key)),
-        false => block[..key.len()].copy_from_slice(key),
-    }
-    let with = |pad: u8| block.map(|byte| byte ^ pad);
-    let inner = md5::digest(&[&with(0x36)[..], bytes].concat());
-    md5::digest(&[&with(0x5c)[..], &inner].concat())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,7 +291,7 @@ mod tests {
         assert!(!read.is_proved(authenticator, b"other") && !read.is_proved([0; 16], secret));
         // RFC 2202, the second case.
         assert_eq!(
-            hmac_md5(b"Jefe", b"what do ya want for nothing?")[..4],
+            md5::hmac(b"Jefe", b"what do ya want for nothing?")[..4],
             [0x75, 0x0c, 0x78, 0x3e]
         );
     }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Version 3's checksum covers a pseudo-header; of IPv4, routers that leave it out are understood, too.
-//! Version 2 knows no IPv6. Missing: **the authentication header** of version 2.
+//! Version 2 knows no IPv6. Its authentication header stands before the message: [`crate::ah`].
 
 use crate::bytes::be16;
 use crate::checksum::Sum;
@@ -22,8 +22,21 @@ pub const TTL: u8 = 255;
 /// No more addresses than the count can say.
 const HEADER_LEN: usize = 8;
 const AUTH_LEN: usize = 8;
-/// `authentication=simple`: a password in the clear.
+/// What version 2's field says of [`Authentication`].
 const SIMPLE: u8 = 1;
+const HEADER: u8 = 2;
+
+/// How a message of version 2 says that its sender may speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authentication {
+    /// It does not.
+    #[default]
+    None,
+    /// By a password in the clear, filled up with zeros.
+    Simple([u8; AUTH_LEN]),
+    /// By the authentication header before it.
+    Header,
+}
 
 /// An advertisement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,8 +51,8 @@ pub struct Advertisement {
     pub interval_cs: u16,
     /// The virtual router's addresses, all of the sender's family; of IPv6 the link's own is the first.
     pub addresses: Vec<IpAddr>,
-    /// Version 2: a password in the clear, filled up with zeros.
-    pub password: Option<[u8; AUTH_LEN]>,
+    /// Of version 2; version 3 has none.
+    pub authentication: Authentication,
 }
 
 impl Advertisement {
@@ -60,16 +73,17 @@ impl Advertisement {
         if !(plain || version == 3 && pseudo(src, message.len()).bytes(message).is_ok()) {
             return None;
         }
-        let (interval_cs, password) = match version {
+        let (interval_cs, authentication) = match version {
             2 => {
-                let password = match head[4] {
-                    0 => None,
-                    SIMPLE => Some(*message[end..].first_chunk()?),
+                let authentication = match head[4] {
+                    0 => Authentication::None,
+                    SIMPLE => Authentication::Simple(*message[end..].first_chunk()?),
+                    HEADER => Authentication::Header,
                     _ => return None,
                 };
-                (u16::from(head[5]) * 100, password)
+                (u16::from(head[5]) * 100, authentication)
             }
-            _ => (be16(head, 4) & 0xfff, None),
+            _ => (be16(head, 4) & 0xfff, Authentication::None),
         };
         let address = |octets: &[u8]| match *octets {
             [a, b, c, d] => IpAddr::from([a, b, c, d]),
@@ -77,18 +91,23 @@ impl Advertisement {
         };
         let addresses = message[HEADER_LEN..end].chunks_exact(size).map(address).collect();
         let (vrid, priority) = (head[1], head[2]);
-        Some(Advertisement { version, vrid, priority, interval_cs, addresses, password })
+        Some(Advertisement { version, vrid, priority, interval_cs, addresses, authentication })
     }
 
     /// Its bytes, sent from `src`. Addresses beyond 255, and those of the other family, are left out.
     pub fn to_bytes(&self, src: IpAddr) -> Vec<u8> {
         let is_ours = |address: &&IpAddr| address.is_ipv4() == src.is_ipv4();
         let addresses: Vec<&IpAddr> = self.addresses.iter().filter(is_ours).take(255).collect();
-        let Advertisement { version, vrid, priority, interval_cs, password, .. } = *self;
+        let Advertisement { version, vrid, priority, interval_cs, authentication, .. } = *self;
+        let (kind, password) = match authentication {
+            Authentication::None => (0, [0; AUTH_LEN]),
+            Authentication::Simple(password) => (SIMPLE, password),
+            Authentication::Header => (HEADER, [0; AUTH_LEN]),
+        };
         let mut bytes = vec![version << 4 | 1, vrid, priority, addresses.len() as u8];
         if version == 2 {
             let seconds = interval_cs.div_ceil(100).clamp(1, 255) as u8;
-            bytes.extend([if password.is_some() { SIMPLE } else { 0 }, seconds]);
+            bytes.extend([kind, seconds]);
         } else {
             bytes.extend((interval_cs & 0xfff).to_be_bytes());
         }
@@ -101,7 +120,7 @@ impl Advertisement {
         }
         let mut sum = Sum::default();
         if version == 2 {
-            bytes.extend(password.unwrap_or_default());
+            bytes.extend(password);
         } else {
             sum = pseudo(src, bytes.len());
         }
@@ -147,7 +166,7 @@ mod tests {
             priority: 200,
             interval_cs: 100,
             addresses: vec![[192, 168, 0, 100].into()],
-            password: None,
+            authentication: Authentication::None,
         }
     }
 
@@ -161,7 +180,11 @@ mod tests {
                 ..advertisement()
             },
             Advertisement { version: 2, interval_cs: 300, ..advertisement() },
-            Advertisement { version: 2, password: Some(*b"secret\0\0"), ..advertisement() },
+            Advertisement {
+                version: 2,
+                authentication: Authentication::Simple(*b"secret\0\0"),
+                ..advertisement()
+            },
             Advertisement { addresses: Vec::new(), priority: 0, ..advertisement() },
         ] {
             check(advertisement, SRC);

@@ -25,7 +25,7 @@ use wire::{Arp, Moment, checksum};
 /// LOCAL IN: the router's own programs. One answers pings, one waits for the answers to its own.
 pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     r.tell(|| Event::Local);
-    if p.layers.protocol == protocol::VRRP && vrrp::is_awaited(r, &p) {
+    if matches!(p.layers.protocol, protocol::VRRP | protocol::AH) && vrrp::is_awaited(r, &p) {
         return vrrp::receive(r, now, p);
     }
     if dhcp::server::is_asked(&r.program, &p) {

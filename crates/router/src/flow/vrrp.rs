@@ -26,8 +26,8 @@ use port::Frame;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::arp::ArpMessage;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
-use wire::vrrp::{Advertisement, GROUP, GROUP6, TTL};
-use wire::{MacAddr, Moment, checksum, layers};
+use wire::vrrp::{Advertisement, Authentication, GROUP, GROUP6, TTL};
+use wire::{MacAddr, Moment, ah, checksum, layers};
 
 /// The frame has another interface's address, which stands on this one: a virtual router's.
 pub(super) fn alias_in(r: &mut Router, now: Moment, mut p: Packet, alias: InterfaceId) {
@@ -63,7 +63,7 @@ pub(super) fn vrrp_out(
 #[cold]
 pub(super) fn is_awaited(r: &Router, p: &Packet) -> bool {
     p.layers.tuple.dst == GROUP
-        && p.layers.protocol == protocol::VRRP
+        && matches!(p.layers.protocol, protocol::VRRP | protocol::AH)
         && r.program.vrrps.iter().any(|vrrp| vrrp.on == p.in_interface && !vrrp.is_ipv6)
 }
 
@@ -71,11 +71,17 @@ pub(super) fn is_awaited(r: &Router, p: &Packet) -> bool {
 pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
     let header = r.ip_header(&p);
     let (ttl, at) = (header[8], usize::from(p.layers.l3) + header.len());
-    let payload = &r.io.slab.bytes(&p.frame)[at..usize::from(p.layers.l3_end)];
+    let mut payload = &r.io.slab.bytes(&p.frame)[at..usize::from(p.layers.l3_end)];
     let src = Ipv4Addr::from(p.layers.tuple.src).into();
-    let whole = ttl == TTL && p.rest.is_empty() && p.layers.tuple.dst == GROUP;
+    let mut whole = ttl == TTL && p.rest.is_empty() && p.layers.tuple.dst == GROUP;
+    let mut sealed = None;
+    if p.layers.protocol == protocol::AH {
+        sealed = ah::Header::read(network(r, &p)).filter(|ah| ah.next_header == protocol::VRRP);
+        payload = payload.get(ah::LEN..).unwrap_or_default();
+        whole &= sealed.is_some();
+    }
     let said = Advertisement::read(payload, src).filter(|_| whole);
-    heard(r, now, p, src, said)
+    heard(r, now, p, src, said, sealed)
 }
 
 /// The same over IPv6.
@@ -87,10 +93,23 @@ pub(super) fn receive6(r: &mut Router, now: Moment, p: Packet) {
         && p.ends.dst == GROUP6
         && src.is_unicast_link_local();
     let said = Advertisement::read(r.transport(&p), src.into()).filter(|_| whole);
-    heard(r, now, p, src.into(), said)
+    heard(r, now, p, src.into(), said, None)
 }
 
-fn heard(r: &mut Router, now: Moment, p: Packet, src: IpAddr, said: Option<Advertisement>) {
+/// The IP packet: its header and what follows.
+fn network<'a>(r: &'a Router, p: &'a Packet) -> &'a [u8] {
+    &r.io.slab.bytes(&p.frame)[usize::from(p.layers.l3)..usize::from(p.layers.l3_end)]
+}
+
+/// `said` was heard, behind an authentication header if it is `sealed`.
+fn heard(
+    r: &mut Router,
+    now: Moment,
+    p: Packet,
+    src: IpAddr,
+    said: Option<Advertisement>,
+    sealed: Option<ah::Header>,
+) {
     let Some(said) = said else { return r.discard(p, Discard::BadVrrp) };
     let program = r.program.clone();
     let mine = |vrrp: &Vrrp| {
@@ -101,12 +120,17 @@ fn heard(r: &mut Router, now: Moment, p: Packet, src: IpAddr, said: Option<Adver
     };
     let vrrp = &program.vrrps[place];
     let same = said.version == vrrp.version
-        && said.password == vrrp.password
+        && said.authentication == vrrp.authentication
+        && sealed.is_some() == (vrrp.authentication == Authentication::Header)
+        && (sealed.is_none() || ah::is_sealed(network(r, &p), &vrrp.key))
         // RFC 3768 §7.1: version 2 has one interval.
         && (vrrp.version == 3 || said.interval_cs == vrrp.interval_cs());
     let (Some(machine), true) = (r.link.machines.get_mut(place), same) else {
         return r.discard(p, Discard::BadVrrp);
     };
+    if sealed.is_some_and(|ah| !machine.is_fresh(ah.sequence)) {
+        return r.discard(p, Discard::BadVrrp);
+    }
     let own = primary(&program, vrrp).unwrap_or(Ipv4Addr::UNSPECIFIED.into());
     if vrrp.leader.is_none() {
         machine.heard(now, &said, src, own, vrrp.settings);
@@ -189,9 +213,9 @@ pub(super) fn tick(
         }
         match act {
             Act::Nothing => {}
-            Act::Advertise => advertise(r, now, vrrp, vrrp.settings.priority),
+            Act::Advertise => advertise(r, now, (place, vrrp), vrrp.settings.priority),
             Act::TakeOver => {
-                advertise(r, now, vrrp, vrrp.settings.priority);
+                advertise(r, now, (place, vrrp), vrrp.settings.priority);
                 announce(r, now, vrrp);
             }
         }
@@ -206,14 +230,14 @@ pub(crate) fn resign(r: &mut Router, now: Moment, next: &[Vrrp]) {
         let stays = next.iter().any(|other| other.interface == vrrp.interface);
         let is_master = r.link.machines.get(place).is_some_and(Machine::is_master);
         if is_master && !stays && program.runs(vrrp.interface) {
-            advertise(r, now, vrrp, 0);
+            advertise(r, now, (place, vrrp), 0);
             r.tools.sent = true;
         }
     }
 }
 
-/// Sends an advertisement.
-fn advertise(r: &mut Router, now: Moment, vrrp: &Vrrp, priority: u8) {
+/// Sends an advertisement of a virtual router, which stands there in their list.
+fn advertise(r: &mut Router, now: Moment, (place, vrrp): (usize, &Vrrp), priority: u8) {
     let Some(src) = primary(&r.program, vrrp) else { return };
     let said = Advertisement {
         version: vrrp.version,
@@ -221,7 +245,7 @@ fn advertise(r: &mut Router, now: Moment, vrrp: &Vrrp, priority: u8) {
         priority,
         interval_cs: vrrp.interval_cs(),
         addresses: addresses(&r.program, vrrp),
-        password: vrrp.password,
+        authentication: vrrp.authentication,
     };
     let bytes = said.to_bytes(src);
     r.tools.sent = true;
@@ -238,18 +262,29 @@ fn advertise(r: &mut Router, now: Moment, vrrp: &Vrrp, priority: u8) {
             return v6::local_out(r, now, frame, vrrp.interface);
         }
     };
-    let Some(mut frame) = r.io.pool.alloc(34 + bytes.len()) else {
+    let machine = r.link.machines.get_mut(place);
+    let header = machine.filter(|_| vrrp.authentication == Authentication::Header).map(|machine| {
+        let (next_header, sequence) = (protocol::VRRP, machine.next_sequence());
+        ah::Header { next_header, spi: src, sequence }.to_bytes()
+    });
+    let ah = header.as_ref().map_or(&[][..], |header| header);
+    let Some(mut frame) = r.io.pool.alloc(34 + ah.len() + bytes.len()) else {
         return r.stats.discards.add(Discard::NoFrame);
     };
     let out = r.io.slab.bytes_mut(&mut frame);
     out[..12].fill(0);
     out[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-    out[34..].copy_from_slice(&bytes);
-    write_ipv4(&mut out[14..], 0xc0, protocol::VRRP, src, GROUP);
+    out[34..34 + ah.len()].copy_from_slice(ah);
+    out[34 + ah.len()..].copy_from_slice(&bytes);
+    let protocol = if ah.is_empty() { protocol::VRRP } else { protocol::AH };
+    write_ipv4(&mut out[14..], 0xc0, protocol, src, GROUP);
     out[22] = TTL;
     out[24..26].fill(0);
     let sum = checksum::of(&out[14..34]);
     out[24..26].copy_from_slice(&sum.to_be_bytes());
+    if !ah.is_empty() {
+        ah::seal(&mut out[14..], &vrrp.key);
+    }
     r.stats.tally.made += 1;
     local_out_by(r, now, frame, vrrp.interface);
 }

@@ -9,8 +9,8 @@ use wire::arp::ArpMessage;
 use wire::craft::{self, ip};
 use wire::icmpv6::{Neighbour, group_mac, kind, solicited_node};
 use wire::ipv6::header;
-use wire::vrrp::{self, Advertisement};
-use wire::{Ipv6, MacAddr, Moment};
+use wire::vrrp::{self, Advertisement, Authentication};
+use wire::{Ipv6, MacAddr, Moment, ah};
 
 /// Two routers and a host on one network, by their first ports.
 struct Lan {
@@ -118,7 +118,9 @@ impl Lan {
 #[test]
 fn the_better_one_has_the_addresses() {
     for on in ["ether1", "bridge1"] {
-        for version in ["version=3", "version=2", "version=2 authentication=simple password=abc"] {
+        let proven =
+            ["simple", "ah"].map(|how| format!("version=2 authentication={how} password=abc"));
+        for version in ["version=3", "version=2", &proven[0], &proven[1]] {
             let properties = ["priority=200", "priority=100"].map(|p| format!("{p} {version}"));
             let mut lan = Lan::new(on, [&properties[0], &properties[1]]);
             lan.wait(1);
@@ -265,7 +267,7 @@ fn hostile() {
         priority: 250,
         interval_cs: 100,
         addresses: vec![Ipv4Addr::from(VIRTUAL).into()],
-        password: None,
+        authentication: Authentication::None,
     };
     let bytes = good.to_bytes(Ipv4Addr::from(src).into());
     let mut broken = bytes.clone();
@@ -295,9 +297,55 @@ fn hostile() {
     lan.balanced();
 }
 
+/// `authentication=ah`: what another one, an older one, or nobody has sealed.
+#[test]
+fn what_is_not_proven_is_not_believed() {
+    let with = "version=2 authentication=ah password=abc";
+    let mut lan = Lan::new("ether1", [&format!("priority=100 {with}"), "disabled=yes"]);
+    lan.wait(6000);
+    assert_eq!(lan.owner(), Some(0));
+    let src = ip(192, 168, 0, 7);
+    let said = |authentication| {
+        let (version, vrid, priority, interval_cs) = (2, 49, 250, 100);
+        let addresses = vec![Ipv4Addr::from(VIRTUAL).into()];
+        Advertisement { version, vrid, priority, interval_cs, addresses, authentication }
+            .to_bytes(Ipv4Addr::from(src).into())
+    };
+    let sealed = |sequence: u32, next_header: u8, key: &[u8]| {
+        let header = ah::Header { next_header, spi: src, sequence }.to_bytes();
+        let payload = [&header[..], &said(Authentication::Header)].concat();
+        let mut frame = packet(src, &payload, 255, 51);
+        ah::seal(&mut frame[14..], key);
+        frame
+    };
+    for frame in [
+        sealed(100, 112, b"abd"),
+        sealed(100, 17, b"abc"),
+        sealed(0, 112, b"abc"),
+        sealed(100, 112, b"abc")[..50].to_vec(),
+        advertisement(src, &said(Authentication::Header), 255),
+        advertisement(src, &said(Authentication::None), 255),
+        advertisement(src, &said(Authentication::Simple(*b"abc\0\0\0\0\0")), 255),
+    ] {
+        let before = lan.routers[0].router.discards().total();
+        lan.ask(&frame);
+        let discards = lan.routers[0].router.discards();
+        assert_eq!(discards.total(), before + 1, "{frame:02x?} {discards:?}");
+        assert_eq!(lan.owner(), Some(0));
+    }
+    lan.ask(&sealed(100, 112, b"abc"));
+    lan.wait(2);
+    assert_eq!(lan.owner(), None, "a better one was heard");
+    lan.balanced();
+}
+
 fn advertisement(src: u32, payload: &[u8], ttl: u8) -> Vec<u8> {
+    packet(src, payload, ttl, 112)
+}
+
+fn packet(src: u32, payload: &[u8], ttl: u8, protocol: u8) -> Vec<u8> {
     let (src_mac, dst_mac) = (mac(7), MacAddr([1, 0, 0x5e, 0, 0, 0x12]));
-    let body = craft::Body::Ip { protocol: 112 };
+    let body = craft::Body::Ip { protocol };
     craft::Frame {
         src_mac,
         dst_mac,
@@ -322,7 +370,7 @@ fn refused() {
         ("/interface vrrp add interface=ether2 version=2 interval=1500ms", "whole seconds"),
         ("/interface vrrp add interface=ether2 interval=41s", "at most 40.95s"),
         ("/interface vrrp add interface=ether2 authentication=simple", "no authentication"),
-        ("/interface vrrp add interface=ether2 version=2 authentication=ah", "not built"),
+        ("/interface vrrp add interface=ether2 authentication=ah", "no authentication"),
         ("/interface vrrp add interface=ether2 version=2 password=123456789", "longer than 8"),
         ("/interface vrrp add interface=g", "carries no Ethernet frames"),
         ("/interface vrrp add interface=ether2 v3-protocol=ipv6 version=2", "knows no IPv6"),
@@ -523,7 +571,7 @@ fn hostile_over_ipv6() {
         priority: 250,
         interval_cs: 100,
         addresses: vec![ip6(LINK6).into()],
-        password: None,
+        authentication: Authentication::None,
     };
     let (near, far) = ("fe80::7", "2001:db8::7");
     let bytes = |src: &str| good.to_bytes(ip6(src).into());

@@ -56,6 +56,8 @@ pub(crate) struct Machine {
     fresh: bool,
     /// Whether it was master when somebody asked last; of one that was neither, nothing.
     was: Option<bool>,
+    /// The latest number of an authentication header, heard or sent.
+    sequence: u32,
 }
 
 impl Machine {
@@ -65,6 +67,7 @@ impl Machine {
         masters: Duration::ZERO,
         fresh: false,
         was: None,
+        sequence: 0,
     };
 
     /// Whether it has the addresses.
@@ -88,6 +91,20 @@ impl Machine {
         is.filter(|_| is != was)
     }
 
+    /// The number of the next authentication header.
+    pub(crate) fn next_sequence(&mut self) -> u32 {
+        self.sequence = self.sequence.saturating_add(1);
+        self.sequence
+    }
+
+    /// Takes in the number of one that was heard; false if it is older than the last. (Two masters may have the
+    /// same.)
+    pub(crate) fn is_fresh(&mut self, sequence: u32) -> bool {
+        let fresh = sequence >= self.sequence;
+        self.sequence = self.sequence.max(sequence);
+        fresh
+    }
+
     /// When something is due.
     pub(crate) fn due(&self) -> Option<Moment> {
         match self.standing {
@@ -102,7 +119,7 @@ impl Machine {
     pub(crate) fn tick(&mut self, now: Moment, link: bool, speaks: bool, own: Settings) -> Act {
         match self.standing {
             _ if !link => {
-                *self = Machine::NEW;
+                *self = Machine { sequence: self.sequence, ..Machine::NEW };
                 Act::Nothing
             }
             Standing::Initialize if own.priority == 255 => self.take_over(now),

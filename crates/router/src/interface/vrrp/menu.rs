@@ -64,13 +64,13 @@ pub static VRRP: Menu = Menu {
             "By which it speaks, and of which its addresses are.",
         )
         .default("ipv4"),
-        Property::only(
+        Property::new(
             "authentication",
-            &Type::Enum(&["none", "ah", "simple"]),
-            &["none", "simple"],
-            "the authentication header is not built",
-        ),
-        Property::new("password", Type::Text, "With authentication=simple: up to 8 characters."),
+            Type::Enum(&["none", "ah", "simple"]),
+            "Of version 2: by the authentication header, or a password in the clear.",
+        )
+        .default("none"),
+        Property::new("password", Type::Text, "Of authentication: up to 8 characters."),
         ARP_MODE,
         ARP_TIMEOUT,
         Property::new("on-master", Type::Text, "The script that runs when it has become master."),

@@ -11,8 +11,9 @@
 //! virtual address. Those of a group stand as its master does, whatever is heard of them.
 //!
 //! Over IPv6 (`v3-protocol=ipv6`) the virtual router's MAC address is 00:00:5E:00:02:VRID, of which it has an
-//! address of the link's, the same on all routers; neighbour discovery answers as ARP does. Missing:
-//! **authentication=ah**, **FastPath through a bridge**.
+//! address of the link's, the same on all routers; neighbour discovery answers as ARP does. With
+//! `authentication=ah` an advertisement of version 2 is believed if its header is made with the password, and
+//! is not older than the last. Missing: **FastPath through a bridge**.
 
 // The state machine.
 pub(crate) mod machine;
@@ -25,6 +26,7 @@ use super::{InterfaceId, Names};
 use config::{Read, Value};
 use machine::Settings;
 use wire::MacAddr;
+use wire::vrrp::Authentication;
 
 /// A virtual router as compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +41,10 @@ pub struct Vrrp {
     pub version: u8,
     /// `v3-protocol=ipv6`: it speaks by IPv6, and has addresses of IPv6.
     pub is_ipv6: bool,
-    /// `authentication=simple`.
-    pub password: Option<[u8; 8]>,
+    /// By what others are believed.
+    pub authentication: Authentication,
+    /// `password`, filled up with zeros: the key of the authentication header.
+    pub key: [u8; 8],
     /// The master of its group, if that is another one.
     pub leader: Option<InterfaceId>,
     /// What its machine is told.
@@ -57,9 +61,8 @@ impl Vrrp {
         interface: InterfaceId,
         on: InterfaceId,
     ) -> Vrrp {
-        let mut password = [0; 8];
-        for (to, from) in password.iter_mut().zip(Vrrp::password(item).unwrap_or_default().bytes())
-        {
+        let mut key = [0; 8];
+        for (to, from) in key.iter_mut().zip(Vrrp::password(item).unwrap_or_default().bytes()) {
             *to = from;
         }
         Vrrp {
@@ -68,7 +71,12 @@ impl Vrrp {
             vrid: item.number("vrid") as u8,
             version: item.number("version") as u8,
             is_ipv6: Vrrp::is_ipv6(item),
-            password: (item.text("authentication") == "simple").then_some(password),
+            authentication: match item.text("authentication").as_str() {
+                "simple" => Authentication::Simple(key),
+                "ah" => Authentication::Header,
+                _ => Authentication::None,
+            },
+            key,
             leader: Vrrp::leader(item).and_then(|name| names.find(&name)),
             settings: Settings {
                 priority: item.number("priority") as u8,
