@@ -91,6 +91,12 @@ impl Frame {
         (self.0 >> 32) as u32
     }
 
+    /// Takes the frame out of memory that is used again; what stays there is no slab's, and to use it panics.
+    #[inline(always)]
+    pub fn take(&mut self) -> Frame {
+        std::mem::replace(self, Frame::new(TAG_MASK, 0, 0))
+    }
+
     /// Where in its slot the frame begins.
     #[inline(always)]
     fn off(&self) -> u16 {
@@ -201,12 +207,12 @@ struct Memory {
 // that names it, and the free list is behind a mutex.)
 
 /// The numbers of living slabs: a number is not used again while its slab lives.
-static TAGS: Mutex<[u64; 4]> = Mutex::new([0; 4]);
+static TAGS: Mutex<[u64; 4]> = Mutex::new([0, 0, 0, 1 << 63]);
 
 /// No slab could be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlabError {
-    /// 256 slabs live already.
+    /// 255 slabs live already.
     TooManySlabs,
     /// A slab holds 1 to 2²³ − 1 frames; this many were asked for.
     BadCount(usize),
@@ -217,7 +223,7 @@ pub enum SlabError {
 impl std::fmt::Display for SlabError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            SlabError::TooManySlabs => f.write_str("256 frame slabs live already; drop one first"),
+            SlabError::TooManySlabs => f.write_str("255 frame slabs live already; drop one first"),
             SlabError::BadCount(n) => {
                 write!(f, "a frame slab holds 1 to {SLOT_MASK} frames, not {n}")
             }

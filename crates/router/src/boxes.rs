@@ -24,13 +24,12 @@ use crate::ip::family::Family;
 use crate::ip::neighbour::{NeighbourId, Neighbours, Request, Status, Waiting};
 use crate::ip::route::Target;
 use crate::ip::{address, arp};
-use crate::packet::{ConnectionState, Ends, Packet, View};
+use crate::packet::{ConnectionState, Ends, Packet, Passing, View};
 use crate::parts::{Learnt, Links, Stacked};
 use crate::program::{Interface, Kind, Program};
 use crate::queue::Decision;
 use crate::router::Router;
 use crate::story::{Event, Made};
-use crate::trace::Trace;
 use port::{Frame, Pool};
 use wire::arp::ArpMessage;
 use wire::layers::ETHERTYPE_IPV6;
@@ -39,7 +38,9 @@ use wire::{FiveTuple, Layers, MacAddr, Moment};
 impl Router {
     /// A packet on the slow path.
     pub(crate) fn packet(&mut self, frame: Frame, layers: Layers, port: InterfaceId) -> Packet {
-        Packet {
+        let mut used = self.learnt.packets.pop();
+        let trace = used.as_mut().map(|used| std::mem::take(&mut used.trace)).unwrap_or_default();
+        let passing = Passing {
             frame,
             layers,
             ends: Ends::default(),
@@ -73,7 +74,14 @@ impl Router {
             fasttrack: false,
             fast: false,
             is_outer: false,
-            trace: self.learnt.traces.pop().unwrap_or_default(),
+            trace,
+        };
+        match used {
+            Some(mut used) => {
+                *used = passing;
+                used
+            }
+            None => Box::new(passing),
         }
     }
 
@@ -99,19 +107,21 @@ impl Router {
         self.free(p);
     }
 
-    fn free(&mut self, p: Packet) {
+    fn free(&mut self, mut p: Packet) {
         self.tools.profiler.go_home();
-        self.io.pool.free(p.frame);
-        for piece in p.rest {
+        for piece in p.rest.drain(..) {
             self.io.pool.free(piece.frame);
         }
-        self.recycle(p.trace);
+        let frame = self.recycle(p);
+        self.io.pool.free(frame);
     }
 
-    /// Keeps a trace's memory for the next packet.
-    pub(crate) fn recycle(&mut self, mut trace: Trace) {
-        trace.clear();
-        self.learnt.traces.push(trace);
+    /// Takes the frame out of a packet, whose memory is kept for the next one.
+    pub(crate) fn recycle(&mut self, mut p: Packet) -> Frame {
+        let frame = p.frame.take();
+        p.trace.clear();
+        self.learnt.packets.push(p);
+        frame
     }
 
     pub(crate) fn src_mac(&self, p: &Packet) -> MacAddr {

@@ -381,8 +381,9 @@ fn bridge_out(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: Inte
             return r.discard(p, Discard::NoFrame);
         }
     }
-    r.recycle(p.trace);
-    link_out(r, now, to, p.frame, p.fast)
+    let fast = p.fast;
+    let frame = r.recycle(p);
+    link_out(r, now, to, frame, fast)
 }
 
 /// Boxes B, F, J's head: a frame for the router's own upper layers.
@@ -581,8 +582,8 @@ fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F
     }
     let cost = F::cost(r, &p, tuple, queues);
     let leaving = Leaving {
-        frame: p.frame,
-        rest: p.rest,
+        frame: p.frame.take(),
+        rest: std::mem::take(&mut p.rest),
         in_interface: p.in_interface,
         ingress: p.ingress,
         l3: p.layers.l3,
@@ -593,7 +594,8 @@ fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F
         queues,
         cost,
     };
-    r.recycle(p.trace);
+    // What is left of it is memory.
+    let _ = r.recycle(p);
     wait::out(r, now, leaving)
 }
 

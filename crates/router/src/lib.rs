@@ -29,6 +29,8 @@ mod offload;
 mod outbox;
 // What a flow's packet went through, kept so that the next ones need not.
 mod recipe;
+// The hash of tables that packets ask.
+mod secret;
 // The boxes of the published packet flow, by name.
 pub mod step;
 // What happens to a packet, told while somebody listens.

@@ -19,7 +19,7 @@ use crate::flow::Cost;
 use crate::flow::traffic_class;
 use crate::interface::InterfaceId;
 use crate::ip::family::Family;
-use crate::packet::Packet;
+use crate::packet::{Packet, Passing};
 use crate::queue::{Label, Path, QueueLeafId};
 use crate::router::Router;
 use port::Frame;
@@ -109,9 +109,9 @@ impl Router {
     #[cold]
     pub(crate) fn finish_in(&mut self, p: Packet, then: impl Fn(&mut Router, Packet)) {
         let cut = usize::from(p.arrived_len).saturating_sub(p.frame.len());
-        let Packet { frame, trace, port, arrival, ingress, in_interface, fast, .. } = p;
-        let Packet { in_bridge_port, class, learns, .. } = p;
-        self.recycle(trace);
+        let Passing { port, arrival, ingress, in_interface, fast, .. } = *p;
+        let Passing { in_bridge_port, class, learns, .. } = *p;
+        let frame = self.recycle(p);
         let mut segments = Vec::new();
         self.finish(frame, &mut segments);
         for frame in segments {

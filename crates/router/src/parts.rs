@@ -6,7 +6,7 @@
 //! Stack6   the same of IPv6, as far as it is built
 //! Links    layer 2: hosts of bridges, verdicts of the bridge filter, histories of links;
 //!          gateways that are asked
-//! Learnt   recipes, and the traces they are made of
+//! Learnt   recipes, and the packets they are made of
 //! Stats    what was counted: rules, interfaces, discards, paths, the log
 //! ```
 //!
@@ -429,8 +429,8 @@ impl Links {
 #[derive(Default)]
 pub(crate) struct Learnt {
     pub(crate) recipes: Recipes,
-    /// Traces not in use: their memory is used again.
-    pub(crate) traces: Vec<Trace>,
+    /// Packets that have gone: their memory is used again.
+    pub(crate) packets: Vec<Packet>,
     /// Scratch for the bridge filter's walk.
     pub(crate) bridge_trace: Trace,
     /// The ways up from a port to IP that frames have gone.

@@ -25,9 +25,10 @@ use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::tunnel::TunnelAt;
 use crate::queue::Path;
+use crate::secret::Secret;
 use crate::trace::{Edited, Guard, Trace};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use wire::Ipv4;
 
 /// What all packets of a recipe have in common.
@@ -171,10 +172,10 @@ pub(crate) struct Recipes {
     list: Vec<Recipe>,
     /// By hash of way and counters: looked up for each packet on the slow path, so without
     /// making a key of its own.
-    numbers: HashMap<u64, u32>,
+    numbers: HashMap<u64, u32, Secret>,
     queued: Vec<Queued>,
     /// Their places.
-    places: HashMap<Queued, u32>,
+    places: HashMap<Queued, u32, Secret>,
     generation: u32,
     /// The generation with which all were forgotten last.
     epoch: u32,
@@ -202,9 +203,9 @@ impl Default for Recipes {
     fn default() -> Recipes {
         Recipes {
             list: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
             queued: Vec::new(),
-            places: HashMap::new(),
+            places: HashMap::default(),
             generation: 1,
             epoch: 1,
             differences: VecDeque::new(),
@@ -284,9 +285,7 @@ impl Recipes {
     }
 
     fn recipe(&mut self, way: Way, trace: &Trace) -> u32 {
-        let mut hasher = DefaultHasher::new();
-        (&way, &trace.counters).hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = self.numbers.hasher().hash_one((&way, &trace.counters));
         let first = self.numbers.get(&hash).copied().unwrap_or(0);
         let mut number = first;
         while let Some(recipe) = self.list.get((number as usize).wrapping_sub(1)) {

@@ -83,4 +83,10 @@ pub(crate) fn first(c: &mut Criterion) {
     run(c, "first packets, tracked", "/ip firewall connection tracking set enabled=yes\n");
     run(c, "first packets, 25 filter rules, masqueraded", &format!("{}{nat}", super::rules()));
     run(c, "first packets, 10,000 filter rules", &rules(10_000));
+    let without = "/ip firewall connection tracking set enabled=no\n";
+    run(
+        c,
+        "first packets, 10,000 filter rules, not tracked",
+        &format!("{without}{}", rules(10_000)),
+    );
 }

@@ -92,8 +92,8 @@ pub(super) fn arrived(
     p.frame.truncate(end);
     p.frame.pull(at - 14);
     r.io.slab.bytes_mut(&mut p.frame)[..12].fill(0);
-    r.recycle(p.trace);
-    let mut inside = r.packet(p.frame, Layers::default(), interface);
+    let frame = r.recycle(p);
+    let mut inside = r.packet(frame, Layers::default(), interface);
     inside.fast = fast;
     inside.arrival = is_whole.then_some(Arrival::untagged(interface));
     r.link.depth += 1;

@@ -74,9 +74,9 @@ pub(super) fn reassemble<F: Stacked>(r: &mut Router, now: Moment, p: Packet) -> 
     let (port, in_interface) = (p.port, p.in_interface);
     let (ends, next_header_at, headers, bound) = (p.ends, p.next_header_at, p.headers, p.bound);
     let (marks, notrack, vrf, source_route) = (p.marks, p.notrack, p.vrf, p.source_route);
-    let (frame, trace) = (p.frame, p.trace);
-    r.recycle(trace);
-    match F::collect(r, now, frame, &p.layers) {
+    let layers = p.layers;
+    let frame = r.recycle(p);
+    match F::collect(r, now, frame, &layers) {
         Collected::Held => {
             r.tell(|| Event::Collected);
             None

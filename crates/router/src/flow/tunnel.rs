@@ -292,12 +292,12 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
     if is_whole && r.program.interface(tunnel.interface).fast_rx {
         r.count_fast_outer(p.ingress, p.in_bridge_port, outer_len);
     }
-    r.recycle(p.trace);
+    let frame = r.recycle(p);
     let link = if tunnel.carries == Carries::Eoip { 0 } else { 14 };
-    let len = (p.frame.len() - link) as u64;
+    let len = (frame.len() - link) as u64;
     r.stats.interface_counts[tunnel.interface.index()].rx.add(len);
     r.link.depth += 1;
-    inside(r, now, found, p.frame, is_whole);
+    inside(r, now, found, frame, is_whole);
     r.link.depth -= 1;
 }
 

@@ -12,6 +12,7 @@
 //! Never decides: a way is only ever learnt from a frame that went it.
 
 use super::InterfaceId;
+use crate::secret::Secret;
 use std::collections::HashMap;
 use wire::MacAddr;
 use wire::ethernet::ETHERTYPE_OUTER_VLAN;
@@ -132,7 +133,7 @@ pub(crate) struct Learns {
 pub(crate) struct Ingresses {
     /// Number n is at n - 1: the one below, the interface, the bytes cut off so far.
     steps: Vec<(IngressId, InterfaceId, i8)>,
-    numbers: HashMap<(IngressId, InterfaceId, i8), IngressId>,
+    numbers: HashMap<(IngressId, InterfaceId, i8), IngressId, Secret>,
     /// What arrivals are known to come through, at present.
     known: Vec<(Arrival, Ingress)>,
     /// Open addressing by arrival: places in `known`, plus one. Never more than half full.
@@ -142,7 +143,7 @@ pub(crate) struct Ingresses {
 impl Default for Ingresses {
     fn default() -> Ingresses {
         let index = vec![0; 16];
-        Ingresses { steps: Vec::new(), numbers: HashMap::new(), known: Vec::new(), index }
+        Ingresses { steps: Vec::new(), numbers: HashMap::default(), known: Vec::new(), index }
     }
 }
 

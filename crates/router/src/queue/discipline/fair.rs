@@ -18,8 +18,8 @@
 use super::ack::AckFilter;
 use super::codel::CodelLimits;
 use super::flows::{FREE, Flow, Flows, IDLE, Turned, Turns};
-use super::secret::Secret;
 use crate::queue::nodes::{Label, List, Ring};
+use crate::secret::Secret;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;

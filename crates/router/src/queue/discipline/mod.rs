@@ -24,8 +24,6 @@ mod framing;
 mod pcq;
 // Random early detection.
 mod red;
-// The hash of tables that packets ask.
-mod secret;
 
 #[cfg(test)]
 mod tests;

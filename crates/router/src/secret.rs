@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// A table's secret.
 #[derive(Clone, Debug)]
-pub(super) struct Secret(u64);
+pub(crate) struct Secret(u64);
 
 impl Default for Secret {
     fn default() -> Secret {
@@ -22,7 +22,7 @@ impl BuildHasher for Secret {
     }
 }
 
-pub(super) struct Mixed {
+pub(crate) struct Mixed {
     state: u64,
     secret: u64,
 }
@@ -36,8 +36,13 @@ impl Mixed {
 }
 
 impl Hasher for Mixed {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.mix(byte.into()));
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.mix(u64::from_le_bytes(word));
+        }
     }
 
     #[inline]
@@ -53,6 +58,16 @@ impl Hasher for Mixed {
     #[inline]
     fn write_u32(&mut self, part: u32) {
         self.mix(part.into());
+    }
+
+    #[inline]
+    fn write_u64(&mut self, part: u64) {
+        self.mix(part);
+    }
+
+    #[inline]
+    fn write_usize(&mut self, part: usize) {
+        self.mix(part as u64);
     }
 
     #[inline]
