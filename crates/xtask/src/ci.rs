@@ -19,7 +19,7 @@ mod bare;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 /// A step: its name, what it is for, and how it is run.
@@ -145,11 +145,13 @@ fn build(root: &Path) -> Result<(), String> {
 /// Runs `cargo test` as README says it, and refuses tests that did not run.
 fn test(root: &Path) -> Result<(), String> {
     let mut command = command(root, &["test"]);
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("{command:?}: {error}"))?;
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
+    let programs = String::from_utf8_lossy(&output.stderr);
+    print!("{programs}");
+    for (program, seconds) in slowest(&programs, &text) {
+        println!("{seconds:>8.1} s {program}");
+    }
     if !output.status.success() {
         println!("{text}");
         return Err(format!("{command:?}: {}", output.status));
@@ -162,6 +164,23 @@ fn test(root: &Path) -> Result<(), String> {
         0 => Err("no test has run".to_string()),
         n => Err(format!("{n} ignored: assert the wrong behaviour with a FIXME instead")),
     }
+}
+
+/// The ten test programs that took longest, and their seconds, of what cargo says of them and what they say.
+fn slowest<'a>(programs: &'a str, output: &str) -> Vec<(&'a str, f64)> {
+    let names = programs
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| line.starts_with("Running ") || line.starts_with("Doc-tests "));
+    let took = output.lines().filter(|line| line.starts_with("test result:"));
+    let took = took.filter_map(|line| {
+        let (_, seconds) = line.split_once("finished in ")?;
+        seconds.trim_end_matches('s').parse().ok()
+    });
+    let mut all: Vec<(&str, f64)> = names.zip(took).collect();
+    all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    all.truncate(10);
+    all
 }
 
 /// Adds up the lines `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
@@ -333,6 +352,20 @@ mod tests {
             test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
         assert_eq!(tally(output), (15, 1));
         assert_eq!(tally(""), (0, 0));
+    }
+
+    #[test]
+    fn finds_the_slowest_programs() {
+        let programs = "   Compiling one\n     Running unittests src/lib.rs (a)\n     Running tests/b.rs (b)\n   Doc-tests c\n";
+        let output = "test result: ok. 1 passed; finished in 0.50s\nnoise\n\
+            test result: ok. 1 passed; finished in 12.00s\ntest result: ok. 0 passed; finished in 0.00s\n";
+        let expected = [
+            ("Running tests/b.rs (b)", 12.0),
+            ("Running unittests src/lib.rs (a)", 0.5),
+            ("Doc-tests c", 0.0),
+        ];
+        assert_eq!(slowest(programs, output), expected);
+        assert_eq!(slowest("", output), []);
     }
 
     /// Each device's row may be invalid, or left out, but not without saying why.

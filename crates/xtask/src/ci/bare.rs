@@ -5,9 +5,9 @@
 //!  PATH, without what .ci/run installs ─► target/bare, a folder of links ─► cargo test, CI not set
 //! ```
 //!
-//! Only test programs that say that they take others are run: the rest is the same on any machine.
-//! Nothing is installed or taken away: a program is hidden by not being in the folder. That costs two
-//! minutes, most of them in the tests that need no more than `ip`.
+//! Only tests that say that they take programs are run: test programs as a whole, unit tests by their modules.
+//! The rest is the same on any machine. Nothing is installed or taken away: a program is hidden by not being in
+//! the folder. Most of the time is that of tests that need no more than `ip`.
 
 use super::command;
 use std::collections::BTreeSet;
@@ -21,6 +21,9 @@ const STAYS: &[&str] = &["cc", "gzip", "ip", "sysctl"];
 
 /// What a test program that may be left out calls, itself or in a module that it shares with others.
 const SAYS: &[&str] = &["lacks(", "left_out("];
+
+/// What a file with such unit tests names: the module that has both.
+const UNIT_SAYS: &str = "left_out::";
 
 /// Modules that test programs share, by their folders in `tests`.
 const SHARED: &[&str] = &["rig", "veth"];
@@ -39,16 +42,22 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
     // Of all crates, as in the step before: with a choice of crates much would be built anew.
     let tests = programs(root)?;
     let words: Vec<&str> = tests.iter().flat_map(|test| ["--test", test]).collect();
-    let words = [&["test", "--lib"], &words[..]].concat();
-    let mut command = command(root, &words);
-    command.env("PATH", &folder).env_remove("CI").stderr(Stdio::piped());
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        println!("{}{said}", String::from_utf8_lossy(&output.stdout));
-        return Err(format!("{command:?}: {}", output.status));
+    let modules = modules(root)?;
+    let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
+    let mut left_out = 0;
+    for words in
+        [[&["test"], &words[..]].concat(), [&["test", "--lib", "--"], &modules[..]].concat()]
+    {
+        let mut command = command(root, &words);
+        command.env("PATH", &folder).env_remove("CI").stderr(Stdio::piped());
+        let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            println!("{}{said}", String::from_utf8_lossy(&output.stdout));
+            return Err(format!("{command:?}: {}", output.status));
+        }
+        left_out += said.lines().filter(|line| line.starts_with("left out")).count();
     }
-    let left_out = said.lines().filter(|line| line.starts_with("left out")).count();
     println!("{left_out} left out, the others passed; hidden were {}", hidden.join(" "));
     if left_out > 0 {
         Ok(())
@@ -112,6 +121,27 @@ fn programs(root: &Path) -> Result<BTreeSet<String>, String> {
     Ok(programs)
 }
 
+/// The modules whose unit tests may be left out, as words of their names.
+fn modules(root: &Path) -> Result<BTreeSet<String>, String> {
+    let (mut modules, mut folders) = (BTreeSet::new(), Vec::new());
+    folders.extend(entries(&root.join("crates"))?.into_iter().map(|path| path.join("src")));
+    while let Some(folder) = folders.pop() {
+        for path in if folder.is_dir() { entries(&folder)? } else { vec![] } {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|is| is == "rs")
+                && path.file_name().is_some_and(|name| name != "bare.rs")
+                && read(&path)?.contains(UNIT_SAYS)
+            {
+                let name = |path: &Path| path.file_stem()?.to_str().map(str::to_owned);
+                let own = name(&path).filter(|name| !["mod", "tests"].contains(&name.as_str()));
+                modules.extend(own.or_else(|| name(&folder)).map(|name| format!("{name}::")));
+            }
+        }
+    }
+    Ok(modules)
+}
+
 fn says(text: &str) -> bool {
     SAYS.iter().any(|words| text.contains(words))
 }
@@ -156,6 +186,15 @@ mod tests {
         ] {
             assert!(found.contains(takes) && !found.contains(takes_none), "{found:?}");
         }
+    }
+
+    #[test]
+    fn modules_whose_tests_take_others_are_found() {
+        let found = modules(&root()).unwrap();
+        for name in ["netlink::", "namespace::", "stacks::"] {
+            assert!(found.contains(name), "{found:?}");
+        }
+        assert!(found.len() < 20, "{found:?}");
     }
 
     #[test]
