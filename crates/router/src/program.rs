@@ -638,6 +638,12 @@ impl Program {
         self.sessions.has_l2tp()
     }
 
+    /// Whether packets are carried in others: by tunnels, or by sessions over IP.
+    #[inline]
+    pub(crate) fn has_tunnels(&self) -> bool {
+        !self.tunnels.list().is_empty() || self.has_outer_sessions()
+    }
+
     /// Whether there are sessions whose packets come in outer ones: L2TP's, or PPTP's.
     #[inline]
     pub(crate) fn has_outer_sessions(&self) -> bool {

@@ -11,7 +11,7 @@
 use crate::interface::ingress::{Arrival, Ingress, IngressId};
 use crate::interface::{InterfaceId, priority};
 use crate::router::Router;
-use port::{Batch, Frame, Slab};
+use port::{Batch, Frame};
 use wire::MacAddr;
 
 /// The untagged header's length, and those with one and two tags: what the loops are made for.
@@ -167,11 +167,11 @@ fn tag(bytes: &[u8; 4]) -> u32 {
     u32::from_be_bytes(*bytes) & 0xffff_0fff
 }
 
-/// Asks for the bytes of a batch's frames.
+/// Asks for the bytes of a batch's frames, but for those that were taken out of others just now.
 #[inline(always)]
-pub(super) fn prefetch(slab: &Slab, batch: &Batch) {
-    for frame in batch.as_slice() {
-        slab.prefetch(frame);
+pub(super) fn prefetch(r: &Router, batch: &Batch) {
+    if r.link.depth == 0 {
+        batch.as_slice().iter().for_each(|frame| r.io.slab.prefetch(frame));
     }
 }
 

@@ -9,7 +9,7 @@ use super::common::{
     self, Came, Common, IN_SESSION, IN_TAGGED_SESSION, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED,
 };
 use super::passed::Passed;
-use super::{Left, decrement_ttl, ipv6, overwrite_header, put_header};
+use super::{Left, decrement_ttl, enclose, ipv6, overwrite_header, put_header};
 use crate::counter::Count;
 use crate::firewall::mark::Mark;
 use crate::flow::{is_martian_source, is_own_source};
@@ -33,6 +33,8 @@ struct Last {
     neighbour: NeighbourId,
     /// The neighbour's; empty before the first packet.
     rewrite: Rewrite,
+    /// It leads into a tunnel.
+    is_tunnel: bool,
 }
 
 /// What a batch has counted, and what it need not look up again.
@@ -46,7 +48,7 @@ pub(super) struct Forwarding {
 
 /// Forwards a batch.
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
-    common::prefetch(&r.io.slab, batch);
+    common::prefetch(r, batch);
     let common = Common::of(r, port, batch);
     if common.begins_ipv6(r, batch) {
         return ipv6::receive_alone(r, now, port, &common, batch);
@@ -103,8 +105,8 @@ fn receive_at<const HEADER: usize>(
         }
     } else {
         r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
-        let all = dst[..n].iter().zip(&leaves[..n]).zip(batch.drain());
-        for ((&dst, &leaf), frame) in all {
+        let mut all = dst[..n].iter().zip(&leaves[..n]).zip(batch.drain());
+        while let Some(((&dst, &leaf), frame)) = all.next() {
             let (to, counted) = ((dst, leaf), (&mut forwarding, &mut passed));
             if let Err(frame) = forward::<HEADER>(r, now, counted, came, to, frame, fast) {
                 tell_why(r, to, &frame, came);
@@ -112,7 +114,42 @@ fn receive_at<const HEADER: usize>(
                 passed.leave(r, now, port, frame);
                 forwarding.forget();
             }
+            // By value: what has an address is kept in memory all along.
+            if forwarding.last.is_tunnel {
+                let counted = (forwarding, passed);
+                return forward_rest::<HEADER>(r, now, port, counted, came, all, fast);
+            }
         }
+    }
+    passed.came_together(r, came.ingress, forwarding.together, fast);
+    passed.settle(r);
+    forwarding.settle(r, fast);
+}
+
+/// Forwards the rest of a batch whose last packet went into a tunnel.
+#[inline(never)]
+fn forward_rest<'a, const HEADER: usize>(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    (mut forwarding, mut passed): (Forwarding, Passed),
+    came: Came,
+    mut all: impl Iterator<Item = ((&'a u32, &'a NextHopId), Frame)>,
+    fast: bool,
+) {
+    let mut next = forwarding.enclose::<HEADER>(r, &mut all, fast);
+    while let Some(((&dst, &leaf), frame)) = next {
+        let (to, counted) = ((dst, leaf), (&mut forwarding, &mut passed));
+        if let Err(frame) = forward::<HEADER>(r, now, counted, came, to, frame, fast) {
+            tell_why(r, to, &frame, came);
+            passed.came_together(r, came.ingress, forwarding.take_together(), fast);
+            passed.leave(r, now, port, frame);
+            forwarding.forget();
+        }
+        next = match forwarding.last.is_tunnel {
+            true => forwarding.enclose::<HEADER>(r, &mut all, fast),
+            false => all.next(),
+        };
     }
     passed.came_together(r, came.ingress, forwarding.together, fast);
     passed.settle(r);
@@ -212,6 +249,7 @@ fn refresh(r: &mut Router, now: Moment, last: &mut Last) -> bool {
     let rewrite = &mut r.v4.neighbours.rewrites_mut()[last.neighbour.index()];
     rewrite.used_ms = now.as_millis_u32();
     last.rewrite = *rewrite;
+    last.is_tunnel = r.program.has_tunnels() && enclose::is_known(r, last.rewrite.port());
     true
 }
 
@@ -228,6 +266,28 @@ impl Forwarding {
     #[inline(always)]
     fn take_together(&mut self) -> Count {
         std::mem::take(&mut self.together)
+    }
+
+    /// Sends those into a tunnel that go where the last packet went; returns the first that does not.
+    #[inline(always)]
+    fn enclose<'a, const HEADER: usize>(
+        &mut self,
+        r: &mut Router,
+        all: &mut impl Iterator<Item = ((&'a u32, &'a NextHopId), Frame)>,
+        fast: bool,
+    ) -> Option<((&'a u32, &'a NextHopId), Frame)> {
+        let Last { leaf, dst: only, ref rewrite, .. } = self.last;
+        let is_alike =
+            |(&dst, &next): (&u32, &NextHopId)| next == leaf && (only == 0 || dst == only);
+        let enclosed = match common::len_of(HEADER) {
+            UNTAGGED => enclose::all_in_run::<UNTAGGED, _>(r, rewrite, all, is_alike, fast),
+            TAGGED => enclose::all_in_run::<TAGGED, _>(r, rewrite, all, is_alike, fast),
+            _ => return all.next(),
+        };
+        let packets = enclosed.packets;
+        self.packets.merge(Count { packets, bytes: enclosed.ip_bytes });
+        self.together.merge(Count { packets, bytes: enclosed.bytes });
+        enclosed.other
     }
 
     /// Forgets where the last packet went: the slow path may have changed what is known.

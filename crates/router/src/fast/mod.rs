@@ -70,7 +70,7 @@ pub(crate) enum Left {
 /// Forwards a batch that came in by one port.
 #[inline]
 pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
-    if r.program.tunnels.list().is_empty() && !r.program.has_outer_sessions() {
+    if !r.program.has_tunnels() {
         return pass(r, now, port, batch);
     }
     tunnel::receive(r, now, port, batch);

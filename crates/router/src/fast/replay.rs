@@ -60,7 +60,7 @@ pub(super) fn receive<const PROFILED: bool>(
     port: InterfaceId,
     batch: &mut Batch,
 ) {
-    common::prefetch(&r.io.slab, batch);
+    common::prefetch(r, batch);
     let common = Common::of(r, port, batch);
     if common.begins_ipv6(r, batch) {
         return ipv6::receive_alone(r, now, port, &common, batch);

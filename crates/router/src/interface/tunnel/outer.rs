@@ -232,6 +232,13 @@ impl Inner {
         is_whole.then_some(Inner { ether_type, dscp, df, len, least: 0 })
     }
 
+    /// Of a whole packet of IPv4.
+    #[inline(always)]
+    pub(crate) fn of_ipv4(ip: &[u8; 20]) -> Inner {
+        let (ether_type, len) = (ETHERTYPE_IPV4, u16::from_be_bytes([ip[2], ip[3]]));
+        Inner { ether_type, dscp: ip[1] & DSCP, df: ip[6] & 0x40 != 0, len, least: 0 }
+    }
+
     #[inline(never)]
     pub(crate) fn of_any(frame: &[u8]) -> Inner {
         let Ok(layers) = layers::network(frame) else { return Inner::default() };
