@@ -178,7 +178,7 @@ fn files_are_checked_each() {
         (
             vec![words.as_str(), none.as_str(), table],
             1,
-            vec!["not checked", "cannot read", "60 bytes a packet"],
+            vec!["not checked", "cannot read", "rx 60 in 11 rows"],
         ),
         (vec![&none, &words], 3, vec!["not checked", "cannot read"]),
         (vec![&words], 2, vec!["no columns to check: there are `a`, `b`"]),

@@ -12,8 +12,7 @@ use super::table::{Row, Table, peek};
 use super::{Kind, Note};
 
 /// Columns that are numbers wherever a check knows them.
-const NUMBERS: &str =
-    "size_bytes kpps pps mpps tx_packet rx_packet lost_packet packet_l3 l3_mbps tx_pps rx_pps";
+const NUMBERS: &str = "size_bytes kpps pps mpps tx_packet rx_packet lost_packet tx_pps rx_pps";
 
 /// How a cell says that there is nothing.
 const NOTHING: [&str; 11] = ["", "-", "--", "–", "—", "n/a", "na", "none", "n.a.", "*", "?"];
@@ -24,7 +23,7 @@ const SUMMARIES: [&str; 8] = ["average", "avg", "mean", "median", "total", "sum"
 /// Tells the cells of a table that has one of the checks' shapes.
 pub(super) fn check(table: &Table, note: &mut Note) {
     let named = NUMBERS.split(' ').filter_map(|name| table.position(name));
-    let mut columns: Vec<usize> = named.chain(table.bits().iter().map(|(at, _)| *at)).collect();
+    let mut columns: Vec<usize> = named.chain(table.bits().iter().map(|bits| bits.at)).collect();
     columns.sort_unstable();
     columns.dedup();
     for at in columns {
@@ -40,13 +39,13 @@ pub(super) fn check(table: &Table, note: &mut Note) {
 /// What is wrong with a cell.
 fn fault(table: &Table, row: &Row, at: usize) -> Option<(Kind, &'static str)> {
     let is_size = table.position("size_bytes") == Some(at);
-    let is_ours = table.has("figure") || table.has("l2_without_fcs_mbps");
+    let may_be_short = table.has("figure") || table.size_head().is_empty();
     let small = peek(row, at).to_lowercase();
     let number = numbers::parse(&small, table.style()).map(|number| number.value);
     Some(match number {
         Some(number) if number < 0.0 => (Kind::Impossible, "is below nothing"),
         Some(0.0) if is_size => (Kind::Impossible, "is a frame of no bytes"),
-        Some(number) if is_size && number < 60.0 && !is_ours => {
+        Some(number) if is_size && number < 60.0 && !may_be_short => {
             (Kind::Ambiguous, "bytes: no frame is shorter than 64 with FCS, 60 without")
         }
         Some(_) => return None,

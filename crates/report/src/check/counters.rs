@@ -6,7 +6,6 @@
 //!  both      Mbps x seconds / packets: the bytes that a packet counts for, in one column one number
 //! ```
 
-use super::rates::digit;
 use super::table::{Row, Table};
 use super::{Kind, Known, Note};
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 /// one `run` add up to the one whose `num` is `TOT`.
 pub(super) fn check(table: &Table, _: &Known, note: &mut Note) -> bool {
     if !table.has("lost_packet") {
-        return received(table, note);
+        return received(table, note) | conventions(table, note);
     }
     if !table.has("tx_packet") || !table.has("rx_packet") {
         return false;
@@ -61,7 +60,7 @@ fn received(table: &Table, note: &mut Note) -> bool {
         // A count is exact, a rate is as exact as it is printed.
         let slack = |row: &Row, sent: f64| match what {
             "frames" => 0.0,
-            _ => digit(table, row, tx).max(sent * 1e-9),
+            _ => table.digit(row, tx).max(sent * 1e-9),
         };
         for row in table.rows() {
             let (sent, received) = (table.number(row, tx), table.number(row, rx));
@@ -99,7 +98,7 @@ fn packets(table: &Table, row: &Row, note: &mut Note) {
 
 /// Mbps lost = Mbps sent - Mbps received; where they are not, by how many wraps of 32 bits.
 fn rates(table: &Table, row: &Row, note: &mut Note) {
-    let number = |name: &str| table.number(row, rate_column(table, name)?);
+    let number = |name: &str| table.number(row, &rate_column(table, name)?);
     let (Some(tx), Some(rx), Some(lost)) = (number("tx"), number("rx"), number("lost")) else {
         return;
     };
@@ -125,70 +124,67 @@ fn rates(table: &Table, row: &Row, note: &mut Note) {
 }
 
 /// The column of a direction's Mbps.
-fn rate_column(table: &Table, direction: &str) -> Option<&'static str> {
-    let names = match direction {
-        "tx" => ["tx_rate_printed", "tx_rate"],
-        "rx" => ["rx_rate_printed", "rx_rate"],
-        _ => ["lost_rate_printed", "lost_rate"],
-    };
+fn rate_column(table: &Table, direction: &str) -> Option<String> {
+    let names = ["rate_printed", "rate", "mbps"].map(|name| format!("{direction}_{name}"));
     names.into_iter().find(|name| table.has(name))
 }
 
-/// Seconds that a row was counted for.
-fn seconds(table: &Table, row: &Row) -> Option<f64> {
-    let name =
-        ["duration_s", "derived_duration_s", "seconds"].into_iter().find(|n| table.has(n))?;
-    table.number(row, name).filter(|seconds| *seconds > 0.0)
+/// Packets of a row in the time that its Mbps are of, in 10^6 a second.
+fn packets_of(table: &Table, row: &Row, direction: &str) -> Option<f64> {
+    if let Some(pps) = table.number(row, &format!("{direction}_pps")) {
+        return Some(pps / 1e6);
+    }
+    let name = ["duration_s", "derived_duration_s", "seconds"].into_iter();
+    let seconds = name.into_iter().find_map(|name| table.number(row, name))?;
+    Some(table.number(row, &format!("{direction}_packet"))? / seconds / 1e6)
 }
 
 /// The whole number of bytes that a packet of a row counts for, if its Mbps tell it.
 fn bytes(table: &Table, row: &Row, direction: &str) -> Option<u32> {
     let column = rate_column(table, direction)?;
-    let packets = table.number(row, &format!("{direction}_packet")).filter(|n| *n > 0.0)?;
-    let each = seconds(table, row)? * 1e6 / 8.0 / packets;
-    let mbps = table.number(row, column)?;
+    let packets = packets_of(table, row, direction).filter(|n| *n > 0.0 && n.is_finite())?;
+    let mbps = table.number(row, &column)?;
     // Cut off or rounded: up to a digit more, half a digit less.
-    let unit = digit(table, row, column);
-    let (low, high) = (((mbps - unit / 2.0) * each).ceil(), ((mbps + unit) * each).floor());
-    (low == high && low > 0.0).then_some(low as u32)
+    let unit = table.digit(row, &column);
+    let [low, high] = [mbps - unit / 2.0, mbps + unit].map(|mbps| mbps / 8.0 / packets);
+    (low.ceil() == high.floor() && low > 0.0).then_some(high as u32)
 }
 
-/// How many bytes each stream's packets count for: sums and differences need one number.
-fn conventions(table: &Table, note: &mut Note) {
+/// How many bytes packets count for: sums and differences need one number, and no frame has less than 64.
+fn conventions(table: &Table, note: &mut Note) -> bool {
     let mut counted: BTreeMap<(&str, u32), (u64, Vec<&str>, usize)> = BTreeMap::new();
-    let streams = || table.rows().iter().filter(|row| table.text(row, "num") != "TOT");
-    for row in streams() {
+    let name_of = ["num", "interface"].into_iter().find(|name| table.has(name)).unwrap_or("");
+    for row in table.rows().iter().filter(|row| table.text(row, "num") != "TOT") {
         for direction in ["tx", "rx"] {
             let Some(bytes) = bytes(table, row, direction) else { continue };
             let (_, names, n) =
                 counted.entry((direction, bytes)).or_insert((row.line, Vec::new(), 0));
-            let name = table.text(row, "num");
+            let name = table.text(row, name_of);
             if !names.contains(&name) {
                 names.push(name);
             }
             *n += 1;
         }
     }
-    let mut sizes: Vec<u32> = counted.keys().map(|(_, bytes)| *bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes = || counted.keys().map(|(_, bytes)| *bytes);
     // A table of several frame sizes says which it is of; here all would be of one.
-    let (Some(&least), Some(&most)) = (sizes.first(), sizes.last()) else { return };
-    if least == most || most - least > 24 || table.has("size_bytes") {
-        return;
+    let (Some(least), Some(most)) = (sizes().min(), sizes().max()) else { return false };
+    if least == most && least >= 64 || most - least > 24 || table.has("size_bytes") {
+        return true;
     }
     let line = counted.values().map(|(line, ..)| *line).min();
-    let parts: Vec<String> = counted
-        .iter()
-        .map(|((direction, bytes), (_, names, n))| {
-            format!("{direction} {bytes} in {n} rows ({})", names.join(", "))
-        })
-        .collect();
+    let part = |((direction, bytes), (_, names, n)): (&(&str, u32), &(u64, Vec<&str>, usize))| {
+        format!("{direction} {bytes} in {n} rows ({})", names.join(", "))
+    };
+    let parts = counted.iter().map(part).collect::<Vec<_>>().join("; ");
     let short = if least < 64 { ", without FCS" } else { "" };
-    let text = format!(
-        "Mbps count different bytes for a packet{short}: {}; their sums and differences are of no \
-         layer",
-        parts.join("; ")
-    );
+    let text = match least == most {
+        true => format!("Mbps count less for a packet than the shortest frame has{short}: {parts}"),
+        false => format!(
+            "Mbps count different bytes for a packet{short}: {parts}; their sums and differences are \
+             of no layer"
+        ),
+    };
     note(line, Kind::Ambiguous, text);
+    true
 }

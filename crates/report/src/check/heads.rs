@@ -22,13 +22,17 @@ pub(super) enum Meaning {
     Rate,
 }
 
-/// Bits a second.
+/// A column of bits a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bits {
+    /// Where it stands in its table.
+    pub(super) at: usize,
     /// What makes 10^6 of them.
     pub(super) mega: f64,
     /// What the head says that they are of.
     pub(super) layer: Option<u8>,
+    /// Whether it says that the FCS is none of them.
+    pub(super) no_fcs: bool,
     /// Whether it says bytes (`MB/s`).
     pub(super) bytes: bool,
 }
@@ -45,7 +49,7 @@ pub(super) enum Unit {
 /// Words that leave a rate what it is.
 const FILLERS: &str = "aggregate avg average bandwidth data eth ethernet forwarding in max maximum mean \
     measured median packet frame packets frames performance rate result routing speed \
-    switching throughput total";
+    switching throughput total without with fcs";
 
 /// Words that a size of frames may have.
 const OF_SIZES: &str = "b byte bytes crc eth ethernet fcs frame incl including l2 layer 2 len length octet \
@@ -73,7 +77,10 @@ pub(super) fn meaning(head: &str) -> Option<Meaning> {
     }
     match unit {
         Some(Unit::Packets(kilo)) => layer.is_none().then_some(Meaning::Packets(kilo)),
-        Some(Unit::Bits(mega, bytes)) => Some(Meaning::Bits(Bits { mega, layer, bytes })),
+        Some(Unit::Bits(mega, bytes)) => {
+            let no_fcs = words.iter().any(|word| word.small == "without");
+            Some(Meaning::Bits(Bits { at: 0, mega, layer, no_fcs, bytes }))
+        }
         None => (is_rate && layer.is_none()).then_some(Meaning::Rate),
     }
 }
@@ -215,7 +222,9 @@ mod tests {
 
     #[test]
     fn heads() {
-        let bits = |mega, layer| Some(Meaning::Bits(Bits { mega, layer, bytes: false }));
+        let of = |mega, layer, bytes| Bits { at: 0, mega, layer, no_fcs: false, bytes };
+        let bits = |mega, layer| Some(Meaning::Bits(of(mega, layer, false)));
+        let bytes = |mega| Some(Meaning::Bits(of(mega, None, true)));
         for (head, expected) in [
             ("Throughput (fps)", Some(Meaning::Packets(1e-3))),
             ("rate (kpps)", Some(Meaning::Packets(1.0))),
@@ -233,8 +242,8 @@ mod tests {
             ("MBits/s", bits(1.0, None)),
             ("bit/s", bits(1e-6, None)),
             ("Mb/s", bits(1.0, None)),
-            ("MB/s", Some(Meaning::Bits(Bits { mega: 8.0, layer: None, bytes: true }))),
-            ("GBps", Some(Meaning::Bits(Bits { mega: 8e3, layer: None, bytes: true }))),
+            ("MB/s", bytes(8.0)),
+            ("GBps", bytes(8e3)),
             ("Throughput", Some(Meaning::Rate)),
             ("Frame size [bytes]", Some(Meaning::Size)),
             ("Packet Size «B»", Some(Meaning::Size)),

@@ -4,9 +4,8 @@
 //! file ─┬─ JSON ─┬─ ours (schema) ────────────────────────────► the types' own faults
 //!       │        └─ iperf3 --json ────────────────────────────► iperf3
 //!       └─ CSV, by the names of its columns:
-//!            frame size, frames a second, bits a second ──────► rates, throughput
-//!            sent, received and lost packets ─────────────────► counters
-//!            packet_l3, l3_mbps ──────────────────────────────► layers
+//!            frame size, frames a second, bits a second ──────► rates
+//!            sent, received and lost packets, interfaces ─────► counters
 //!          └─ cells of these that are no numbers ─────────────► cells
 //! ```
 //!
@@ -33,14 +32,8 @@ mod cells;
 // Frame size, packets and bits a second: which layer, and does a wire carry that.
 mod rates;
 
-// Bits a second by frame size, with nothing beside.
-mod throughput;
-
 // Sent, received and lost, stream by stream.
 mod counters;
-
-// IP packet sizes and rates of layer 3 and 2.
-mod layers;
 
 // Files of `iperf3 --json`.
 mod iperf3;
@@ -257,7 +250,7 @@ fn nothing_known(table: &Table) -> String {
 
 /// Each looks whether a table has its columns, and says so.
 type Check = fn(&Table, &Known, &mut Note) -> bool;
-const CHECKS: [Check; 3] = [rates::check, counters::check, layers::check];
+const CHECKS: [Check; 2] = [rates::check, counters::check];
 
 /// Checks a file of ours, or of iperf3.
 fn json_file(

@@ -12,6 +12,7 @@
 //! In files parted by semicolons a comma is a decimal comma, elsewhere it parts thousands, unless
 //! the file's numbers show that it is the other way ([`Style`]).
 
+use super::L2;
 use super::heads::{self, Bits, Meaning, Unit};
 use super::numbers::{self, Style};
 use std::cell::Cell;
@@ -24,8 +25,10 @@ pub(super) struct Table {
     names: Vec<String>,
     rows: Vec<Row>,
     style: Style,
-    /// The columns with bits a second that are beside a frame size.
-    bits: Vec<(usize, Bits)>,
+    /// The columns with bits a second.
+    bits: Vec<Bits>,
+    /// Whether its sizes are those of IP packets.
+    of_packets: bool,
     /// Whether a check has looked at a column: what none looks at is told.
     looked: Vec<Cell<bool>>,
 }
@@ -38,7 +41,7 @@ pub(super) struct Row {
 }
 
 /// What checks call a column, and what others call it.
-const ALIASES: [(&str, &str); 10] = [
+const ALIASES: [(&str, &str); 9] = [
     ("config", "configuration"),
     ("device", "router system"),
     ("tx_packet", "tx_packets tx_frames sent sent_packets sent_frames tx_pkts"),
@@ -50,9 +53,11 @@ const ALIASES: [(&str, &str); 10] = [
     ),
     ("tx_pps", "tx_fps offered_fps offered_pps sent_fps sent_pps"),
     ("rx_pps", "rx_fps received_fps received_pps"),
-    ("packet_l3", "ip_packet ip_packet_size ip_size packet_size_ip"),
     ("link", "wire port_speed link_speed"),
 ];
+
+/// Sizes of IP packets.
+const OF_PACKETS: &str = "packet_l3 ip_packet ip_packet_size ip_size packet_size_ip";
 
 /// Cells of a line under the heads that has their units.
 const UNITS: &str = "- % b byte bytes octets 1/s fps frames/s pps packets/s kpps mpps bit/s kbit/s mbit/s \
@@ -97,7 +102,7 @@ impl Table {
         by_size(&mut written, &mut rows);
         let (names, bits) = (vec![], vec![]);
         let looked = vec![Cell::new(false); written.len()];
-        let mut table = Table { names, written, rows, style, bits, looked };
+        let mut table = Table { names, written, rows, style, bits, of_packets: false, looked };
         table.name();
         Ok(table)
     }
@@ -113,8 +118,10 @@ impl Table {
                 self.names[at] = canonical.to_string();
             }
         }
-        // Rates of IP packets have their own columns.
-        let of_frames = !self.has("packet_l3");
+        let is_of_packets = |name: &String| OF_PACKETS.split(' ').any(|other| other == name);
+        if let Some(at) = self.names.iter().position(is_of_packets) {
+            (self.names[at], self.of_packets) = ("size_bytes".to_string(), true);
+        }
         for at in 0..self.names.len() {
             let mut meaning = heads::meaning(&self.written[at]);
             if meaning == Some(Meaning::Rate) {
@@ -127,13 +134,13 @@ impl Table {
                     1e3 => "mpps",
                     _ => "pps",
                 },
-                Some(Meaning::Bits(bits)) if of_frames => {
+                Some(Meaning::Bits(bits)) => {
                     // One of each layer: a second is another quantity (the least, the most).
-                    let is_new = |(_, other): &(usize, Bits)| other.layer != bits.layer;
-                    if !self.bits.iter().all(is_new) {
+                    let of = |bits: &Bits| (bits.layer, bits.no_fcs);
+                    if self.bits.iter().any(|other| of(other) == of(&bits)) {
                         continue;
                     }
-                    self.bits.push((at, bits));
+                    self.bits.push(Bits { at, ..bits });
                     if bits.mega == 1e3 { "gbps" } else { "mbps" }
                 }
                 _ => continue,
@@ -157,7 +164,9 @@ impl Table {
         let tails = self.rows.iter().filter_map(|row| numbers::parse(&row.cells[at], self.style));
         Some(match heads::unit(tails.map(|number| number.tail).find(|tail| !tail.is_empty())?)? {
             Unit::Packets(kilo) => Meaning::Packets(kilo),
-            Unit::Bits(mega, bytes) => Meaning::Bits(Bits { mega, layer: None, bytes }),
+            Unit::Bits(mega, bytes) => {
+                Meaning::Bits(Bits { at, mega, layer: None, no_fcs: false, bytes })
+            }
         })
     }
 
@@ -170,8 +179,8 @@ impl Table {
         &self.rows
     }
 
-    /// The columns with bits a second beside a frame size.
-    pub(super) fn bits(&self) -> &[(usize, Bits)] {
+    /// The columns with bits a second.
+    pub(super) fn bits(&self) -> &[Bits] {
         &self.bits
     }
 
@@ -221,9 +230,21 @@ impl Table {
         self.style
     }
 
-    /// How many digits stand behind a cell's decimal point.
-    pub(super) fn decimals(&self, row: &Row, name: &str) -> i32 {
-        numbers::parse(self.text(row, name), self.style).map_or(0, |number| number.decimals)
+    /// The last digit that is printed of a cell's number.
+    pub(super) fn digit(&self, row: &Row, name: &str) -> f64 {
+        numbers::parse(self.text(row, name), self.style).map_or(1.0, |number| number.digit())
+    }
+
+    /// The bytes of a frame, with FCS.
+    pub(super) fn size(&self, row: &Row) -> Option<f64> {
+        let of_frame = if self.of_packets { L2 } else { 0.0 };
+        self.number(row, "size_bytes").map(|size| size + of_frame)
+    }
+
+    /// What the file calls the size of frames; nothing where it is that of IP packets.
+    pub(super) fn size_head(&self) -> &str {
+        let at = self.position("size_bytes").filter(|_| !self.of_packets);
+        at.map_or("", |at| self.head(at))
     }
 
     /// A rate of frames in 10^3 a second, and the last digit printed of it; a unit of the cell goes
@@ -242,8 +263,8 @@ impl Table {
     }
 
     /// A rate of bits in 10^6 a second, and the last digit printed of it.
-    pub(super) fn mbps(&self, row: &Row, (at, bits): (usize, Bits)) -> Option<(f64, f64)> {
-        let number = numbers::parse(self.cell(row, at), self.style)?;
+    pub(super) fn mbps(&self, row: &Row, bits: Bits) -> Option<(f64, f64)> {
+        let number = numbers::parse(self.cell(row, bits.at), self.style)?;
         let scale = match heads::unit(number.tail) {
             Some(Unit::Bits(mega, _)) => mega,
             _ => bits.mega,
@@ -360,8 +381,7 @@ mod tests {
             ("size,Throughput\n64,1.5 Mpps", "size_bytes mpps", Some(1500.0)),
             ("size,kpps\n64,1.5 Mpps", "size_bytes kpps", Some(1500.0)),
             ("size,Speed\n64,fast", "size_bytes speed", None),
-            // The IP packets' columns are theirs.
-            ("packet_l3,l3_mbps\n46,1", "packet_l3 l3_mbps", None),
+            ("packet_l3,l3_mbps\n46,1", "size_bytes mbps", None),
             // A row for each size.
             (
                 "Mode,64 byte kpps,64 byte Mbps,512 byte kpps,512 byte Mbps\nx,1.5,2,3,4",
@@ -375,7 +395,7 @@ mod tests {
             assert_eq!(table.kpps(&table.rows()[0]).map(|(kpps, _)| kpps), kpps, "{text}");
         }
         let table = Table::read("kpps;x\n1,25;2.5 Mbps").unwrap();
-        let decimals = |name| table.decimals(&table.rows()[0], name);
-        assert_eq!((decimals("kpps"), decimals("x"), decimals("none")), (2, 1, 0));
+        let digit = |name| table.digit(&table.rows()[0], name);
+        assert_eq!((digit("kpps"), digit("x"), digit("none")), (0.01, 0.1, 1.0));
     }
 }

@@ -63,6 +63,7 @@ fn numbers_cut_off_and_rounded() {
         // What a model is sold with is more than was ever measured.
         (at("S4-pricelist", 7, 7), at("S4-ccr-fastpath", 8, 7) / 1e3, 0.1, Wrong),
         // Packets without FCS, 60 bytes each.
+        (at("S4-interface-rates", 3, 2), at("S4-interface-rates", 3, 4) * 480.0 / 1e6, 0.1, CutOff),
         (7.4, at("S4-monitor-aggregate", 2, 1) * 60.0 * 8.0 / 1e9, 0.1, CutOff),
         // Sums and quotients beside their expressions.
         (at("S0-marketing-capacity", 9, 1), 1.3 + 0.3 + 1.0 * 2.0, 0.1, Wrong),

@@ -28,8 +28,8 @@ fn fixtures() {
     let full = ["f:2: rounded: 235 kpps", "f:4: rounded: 235 kpps", "f:2: rounded: 1488.1 kpps"];
     let by_size: Vec<&str> = [above].into_iter().chain(up).chain(full).collect();
     let no_layer = "f:2: ambiguous: Mbps of 3 rows, from here on, are of a layer that no one says";
-    let any_layer = "f:2: ambiguous: Mbps of 3 rows, from here on, may be of layer 1, or layer 2, or layer \
-                     2 without FCS, or layer 3: no one says it, and the wire carries each";
+    let any_layer = "f:2: ambiguous: Mbps of 3 rows, from here on, may be of layer 1, or layer 2 with \
+                     FCS, or layer 2 without FCS, or layer 3: no one says it, and the wire carries each";
     let cells = [
         "f:2: impossible: column `Throughput (kfps)`: `nan` is no number that was measured",
         "f:3: impossible: column `L2 Mbps`: `-864.9` is below nothing",
@@ -96,10 +96,17 @@ fn one_by_one() {
         ),
         ("Frame size,Mbps L3\n1500,975.3\n", &["f:2: impossible: 975.3 Mbps of 1500 bytes"]),
         // Which layers fit.
-        ("size,Mbps\n64,700\n", &["may be of layer 1, or layer 2, or layer 2 without FCS: no one"]),
+        (
+            "size,Mbps\n64,700\n",
+            &["may be of layer 1, or layer 2 with FCS, or layer 2 without FCS: no one"],
+        ),
         ("size,Mbps\n64,800\n", &["are of layer 1, which no one says: on the others the wire"]),
         ("size,Mbps\n64,547.6\n512,928.6\n", &["are of layer 3, which no one says: several"]),
         ("size,config,Mbps\n64,x L2,700\n", &[]),
+        // An FCS is left out on layer 2 alone.
+        ("size,kpps,Mbps L1 without FCS\n64,100,67.2\n", &[]),
+        ("size,Mbps L3 without FCS\n64,550\n", &["550 Mbps of 64 bytes are 0.43 % above"]),
+        ("size,Mbps without FCS\n64,715\n", &["on layer 2 without FCS, 714.3"]),
         // Of several layers: of the same frames, to the last digit.
         ("size,Mbps (L1),Mbps (L2)\n1518,900,888.3\n64,1000,761.9\n64,1000,714\n", &[]),
         (
