@@ -20,7 +20,7 @@ mod line;
 // Devices measured by turns, pings through them, and what they could not do.
 mod turns;
 
-use crate::document::{Cell, Document, Table};
+use crate::document::{Cell, Document, Table, once};
 use crate::html;
 use crate::number::thousands;
 pub(crate) use line::{Line, order};
@@ -66,14 +66,7 @@ fn title(results: &Results) -> String {
 
 /// Devices and numbers of cores, in their order.
 fn parts(results: &Results) -> Vec<(&str, u32)> {
-    let mut parts: Vec<(&str, u32)> = vec![];
-    for row in &results.rows {
-        let part = (row.device.as_str(), row.cores);
-        if !parts.contains(&part) {
-            parts.push(part);
-        }
-    }
-    parts
+    once(results.rows.iter().map(|row| (row.device.as_str(), row.cores)))
 }
 
 /// How many trials there were, and how many of them say nothing; nothing of older files.

@@ -26,7 +26,7 @@ mod conditions;
 // Figures of runs, each under its name.
 mod samples;
 
-use crate::document::Table;
+use crate::document::{self, Table};
 use crate::file::File;
 use crate::suite::figure as shown;
 use conditions::{Incomparable, is_copy, once, shared};
@@ -201,30 +201,23 @@ struct Line<'a> {
 fn tables(base: &Samples, device: &Samples, incomparable: &Incomparable) -> Compared {
     let mut out = String::new();
     let mut lines: Vec<Line<'_>> = Vec::new();
-    for (key, _) in base {
+    for key in document::once(base.iter().map(|(key, _)| key)) {
         let [ours, theirs] = [base, device].map(|samples| of(samples, key));
-        if theirs.is_empty() || lines.iter().any(|line| line.key == key) {
-            continue;
+        if !theirs.is_empty() {
+            let compared = unpaired(&ours, &theirs);
+            lines.push(Line { key, base: ours, device: theirs, compared });
         }
-        let compared = unpaired(&ours, &theirs);
-        lines.push(Line { key, base: ours, device: theirs, compared });
     }
     let is_other = |key: &Key| incomparable.has(&key.procedure, &key.row[0]);
     let told = lines.iter().map(|line| line.compared.as_ref().filter(|_| !is_other(line.key)));
     let verdicts = Verdicts::of(told);
-    let mut titles: Vec<(&str, &str)> = Vec::new();
-    for Line { key, .. } in &lines {
-        let title = (key.title.as_str(), key.unit.as_str());
-        if !titles.contains(&title) {
-            titles.push(title);
-        }
-    }
-    for title in titles {
+    let title_of = |line: &Line<'_>| (line.key.title.clone(), line.key.unit.clone());
+    for title in document::once(lines.iter().map(title_of)) {
         let head = ["configuration", "byte", "base", "compared", "ratio", "runs", "verdict"];
         let mut rows = Table::new(1, head);
         for (i, line) in lines.iter().enumerate() {
             let Line { key, base, device, compared } = line;
-            if (key.title.as_str(), key.unit.as_str()) != title {
+            if title_of(line) != title {
                 continue;
             }
             let [row, size] = key.row.clone();
@@ -259,14 +252,11 @@ fn of(samples: &Samples, key: &Key) -> Vec<Sample> {
 
 /// Which of its figures the other has none of, each named once.
 fn alone(whose: &str, samples: &Samples, others: &Samples) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for (key, _) in samples {
-        let line = format!("only {whose} has: {}: {}, {} byte", key.title, key.row[0], key.row[1]);
-        if !others.iter().any(|(other, _)| other == key) && !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines.into_iter().map(|line| line + "\n").collect()
+    let only = samples.iter().filter(|(key, _)| !others.iter().any(|(other, _)| other == key));
+    let line = |(Key { title, row: [row, size], .. }, _): &(Key, _)| {
+        format!("only {whose} has: {title}: {row}, {size} byte\n")
+    };
+    document::once(only.map(line)).concat()
 }
 
 /// What follows of samples.

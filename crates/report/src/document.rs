@@ -25,6 +25,17 @@ pub struct Document {
     parts: Vec<Part>,
 }
 
+/// Without a repetition, in their order.
+pub(crate) fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut told = vec![];
+    for one in all {
+        if !told.contains(&one) {
+            told.push(one);
+        }
+    }
+    told
+}
+
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     Heading(String),

@@ -51,15 +51,6 @@ pub(crate) fn environment(environment: &Environment) -> [(&'static str, String);
     ]
 }
 
-fn wire_latency(ns: u64) -> String {
-    match ns {
-        0..1_000 => format!("{ns} ns"),
-        1_000..1_000_000 => format!("{} µs", ns as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{} ms", ns as f64 / 1e6),
-        _ => format!("{} s", ns as f64 / 1e9),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,7 +14,7 @@
 //! stands above.
 
 use crate::beside::{self, Beside};
-use crate::document::{Cell, Document, Table};
+use crate::document::{Cell, Document, Table, once};
 use crate::html::{self, environment};
 use crate::number::thousands;
 use crate::suite::whole;
@@ -88,13 +88,8 @@ fn compared(document: &mut Document, results: &Results) {
 
 /// Which two devices are compared.
 fn pair(results: &Results) -> Option<[&str; 2]> {
-    let mut devices: Vec<&str> = Vec::new();
     let rows = results.rows.iter().map(|row| row.setting.device.as_str());
-    for device in rows.chain(results.latencies.iter().map(|of| of.device.as_str())) {
-        if !devices.contains(&device) {
-            devices.push(device);
-        }
-    }
+    let devices = once(rows.chain(results.latencies.iter().map(|of| of.device.as_str())));
     if COMPARED.iter().all(|device| devices.contains(device)) {
         return Some(COMPARED);
     }
@@ -113,13 +108,8 @@ fn turns(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
         (format!("{}, median, µs", of.tool), true, of.device.as_str(), us)
     });
     let all: Vec<_> = rows.chain(times).collect();
-    let mut told: Vec<&str> = Vec::new();
     let mut lines = Vec::new();
-    for (what, is_time, ..) in &all {
-        if told.contains(&what.as_str()) {
-            continue;
-        }
-        told.push(what);
+    for (what, is_time) in once(all.iter().map(|(what, is_time, ..)| (what, *is_time))) {
         let [base, device] = devices.map(|device| {
             let of = all.iter().filter(move |(w, _, of, _)| w == what && *of == device);
             of.map(|(.., value)| *value)
@@ -127,21 +117,14 @@ fn turns(results: &Results, devices: [&str; 2]) -> Vec<Beside> {
         let sound: Vec<(f64, f64)> = base.zip(device).filter_map(|(a, b)| a.zip(b)).collect();
         if !sound.is_empty() {
             let (words, comparison) = (vec![what.clone()], Comparison::of(sound));
-            lines.push(Beside { words, marks: [""; 2], comparison, unit: 1.0, is_time: *is_time });
+            lines.push(Beside { words, marks: [""; 2], comparison, unit: 1.0, is_time });
         }
     }
     lines
 }
 
 fn groups(results: &Results) -> Vec<(Protocol, Direction)> {
-    let mut groups = vec![];
-    for row in &results.rows {
-        let group = (row.setting.protocol, row.setting.direction);
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    groups
+    once(results.rows.iter().map(|row| (row.setting.protocol, row.setting.direction)))
 }
 
 /// What stands behind a figure of what is invalid.

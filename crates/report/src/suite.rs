@@ -23,8 +23,8 @@ mod trials;
 // What a procedure is, in a sentence.
 pub(crate) mod words;
 
-use crate::document::{Cell as Shown, Document, Table};
-use crate::html::suite::{configurations, courses, graphs, once, sizes};
+use crate::document::{Cell as Shown, Document, Table, once};
+use crate::html::suite::{configurations, courses, graphs, sizes};
 use crate::html::{self};
 use crate::json::ReadError;
 use crate::number::thousands;

@@ -3,6 +3,7 @@
 //! In the documents' order, and with their names; in bridging, filter rules are bridge filter rules. Of
 //! both families IPv4 comes first, and IPv6 is said.
 
+use crate::document::once;
 use measure::result::{Compared, Setup};
 use measure::{Family, Mode, Row};
 
@@ -61,12 +62,7 @@ impl<'a> Line<'a> {
 
 /// The lines that there are, in their order; unknown configurations last, in the order in which they come.
 pub(crate) fn order<'a>(rows: &[&'a Row]) -> Vec<Line<'a>> {
-    let mut all: Vec<Line<'_>> = vec![];
-    for row in rows {
-        if !all.contains(&Line::of(row)) {
-            all.push(Line::of(row));
-        }
-    }
+    let mut all = once(rows.iter().map(|row| Line::of(row)));
     let rank = |name: &str| CONFIGURATIONS.iter().position(|(known, _)| *known == name);
     let rank = |name: &str| rank(name).unwrap_or(CONFIGURATIONS.len());
     all.sort_by_key(|line| (line.mode, line.family, rank(line.configuration)));

@@ -4,21 +4,17 @@
 
 use super::{Line, mark};
 use crate::beside::{self, Beside};
-use crate::document::{Document, Table};
+use crate::document::{Document, Table, once};
 use crate::number::thousands;
 use measure::result::Compared;
 use measure::{Comparison, Results, Row};
 
 /// A table for each pair of devices that were compared, in their order.
 pub(super) fn comparisons(document: &mut Document, results: &Results) {
-    let mut told: Vec<[&str; 2]> = Vec::new();
-    let of = |compared: &'_ Compared| [compared.base.clone(), compared.device.clone()];
-    for compared in &results.comparisons {
-        let pair = [compared.base.as_str(), compared.device.as_str()];
-        if told.contains(&pair) {
-            continue;
-        }
-        told.push(pair);
+    fn of(compared: &Compared) -> [&str; 2] {
+        [&compared.base, &compared.device]
+    }
+    for pair in once(results.comparisons.iter().map(of)) {
         let these: Vec<_> = results.comparisons.iter().filter(|one| of(one) == pair).collect();
         let [base, device] = pair;
         document.heading(format!("{device} beside {base}: medians of trials by turns, in kpps"));

@@ -1,8 +1,7 @@
 //! Drawings of a performance table: rates by frame size, latencies of the smallest frames.
 
 use super::chart::{Chart, Series};
-use super::distribution::{self, Strip};
-use super::wire_latency;
+use super::distribution;
 use crate::bench::{criterion, order, sizes};
 use measure::{Family, Latency, Mode, Row, Verdict};
 
@@ -96,12 +95,8 @@ fn latencies(mode: &str, rows: &[&Row]) -> String {
     let chart = Chart {
         title: format!("{mode}: latency of {size} byte frames at that load, every frame counted"),
         y_name: "from sending to receiving",
-        x_name: "share of frames that are not slower",
-        x: ["fastest", "50 %", "99 %", "99.9 %", "slowest"].map(String::from).to_vec(),
-        logarithmic: true,
         series: series.collect(),
-        show: |ns| wire_latency(ns as u64),
-        ..Chart::default()
+        ..Chart::of_times(&["fastest", "50 %", "99 %", "99.9 %", "slowest"])
     };
     chart.svg()
 }
@@ -111,11 +106,10 @@ fn distributions(mode: &str, rows: &[&Row]) -> String {
     let Some(size) = sizes(rows).first().copied() else { return String::new() };
     let strips = order(rows).into_iter().filter_map(|line| {
         let buckets = &valid(line.find(rows, size)?)?.histogram;
-        (!buckets.is_empty()).then(|| Strip { name: line.label(), buckets })
+        (!buckets.is_empty()).then(|| (line.label(), &buckets[..]))
     });
-    let strips: Vec<Strip<'_>> = strips.collect();
     let title = format!("{mode}: how long {size} byte frames took at that load");
-    distribution::svg(&title, "Every frame of the row's trial.", &strips)
+    distribution::svg(&title, "Every frame of the row's trial.", strips)
 }
 
 /// A row that says something of its device.

@@ -11,6 +11,7 @@
 //! Colours are classes of the page's style sheet, so that the same drawing is read by day, by
 //! night and on paper; marks differ in shape, too, and lines in their dashes, for paper without colours.
 
+use super::distribution::round;
 use super::svg::{LEFT, RIGHT, Svg};
 use crate::suite::{short, whole};
 use std::fmt::Write;
@@ -96,6 +97,17 @@ const DASH: f64 = 28.0;
 pub(super) const COLOURS: usize = 12;
 
 impl Chart<'_> {
+    /// One of times by the share of frames that do not take longer.
+    pub(super) fn of_times(shares: &[&str]) -> Self {
+        Chart {
+            x_name: "share of frames that are not slower",
+            x: shares.iter().map(ToString::to_string).collect(),
+            logarithmic: true,
+            show: round,
+            ..Chart::default()
+        }
+    }
+
     /// The drawing; empty if there is nothing to draw.
     pub(super) fn svg(&self) -> String {
         let values = self.series.iter().flat_map(|series| series.points.iter().flatten().copied());

@@ -15,12 +15,8 @@ use crate::suite::time;
 use measure::histogram::at_quantile;
 use std::fmt::Write;
 
-/// A strip.
-pub(super) struct Strip<'a> {
-    pub(super) name: String,
-    /// Nanoseconds and how many frames, ascending.
-    pub(super) buckets: &'a [(u64, u64)],
-}
+/// A strip: its name; nanoseconds and how many frames, ascending.
+pub(super) type Strip<'a> = (String, &'a [(u64, u64)]);
 
 /// What a letter of a name takes.
 const LETTER: f64 = 7.2;
@@ -34,10 +30,15 @@ const HIGH: f64 = 38.0;
 const COLUMNS: usize = 133;
 
 /// The drawing; empty if there is nothing to draw.
-pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
-    let all = strips.iter().flat_map(|strip| strip.buckets.iter().map(|(ns, _)| *ns));
+pub(super) fn svg<'a>(
+    title: &str,
+    caption: &str,
+    strips: impl IntoIterator<Item = Strip<'a>>,
+) -> String {
+    let strips: Vec<Strip<'_>> = strips.into_iter().collect();
+    let all = strips.iter().flat_map(|(_, buckets)| buckets.iter().map(|(ns, _)| *ns));
     let (Some(least), Some(most)) = (all.clone().min(), all.max()) else { return String::new() };
-    let longest = strips.iter().map(|strip| strip.name.chars().count()).max().unwrap_or(0);
+    let longest = strips.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let left = LEFT.max(longest.min(ROOM) as f64 * LETTER + 8.0);
     let low = (least.max(1) as f64).log10().floor();
     let high = (most.max(1) as f64).log10().ceil().max(low + 1.0);
@@ -45,9 +46,9 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
     let x = |ns: u64| left + at(ns).clamp(0.0, 1.0) * (RIGHT - left);
     let bottom = TOP + STRIP * strips.len() as f64;
     let height = bottom + 56.0;
-    let said = |strip: &Strip<'_>| {
-        let quantile = |share| time(at_quantile(strip.buckets, share).unwrap_or(0) as f64);
-        format!("{}: median {}, 99.9 % within {}.", strip.name, quantile(0.5), quantile(0.999))
+    let said = |(name, buckets): &Strip<'_>| {
+        let quantile = |share| time(at_quantile(buckets, share).unwrap_or(0) as f64);
+        format!("{name}: median {}, 99.9 % within {}.", quantile(0.5), quantile(0.999))
     };
     let words: Vec<String> = strips.iter().map(said).collect();
     let mut svg = Svg { words: words.join(" "), ..Svg::default() };
@@ -56,10 +57,10 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
     for ns in powers.clone() {
         svg.path("grid", &format!("M{:.1} {TOP}V{bottom}", x(ns as u64)));
     }
-    for (n, strip) in strips.iter().enumerate() {
+    for (n, (name, buckets)) in strips.iter().enumerate() {
         let foot = TOP + STRIP * (n + 1) as f64;
         let mut columns = [0u64; COLUMNS];
-        for &(ns, frames) in strip.buckets {
+        for &(ns, frames) in *buckets {
             let column = (at(ns) * COLUMNS as f64) as usize;
             let column = &mut columns[column.min(COLUMNS - 1)];
             *column = column.saturating_add(frames);
@@ -73,8 +74,8 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
             let _ = write!(path, "V{:.1}H{:.1}", foot - tall, left + step * (i + 1) as f64);
         }
         svg.path(&format!("area c{}", n % COLOURS), &format!("{path}V{foot:.1}Z"));
-        svg.before((left, foot - 4.0), &shortened(&strip.name, ROOM));
-        let quantile = |share| at_quantile(strip.buckets, share).unwrap_or(0);
+        svg.before((left, foot - 4.0), &shortened(name, ROOM));
+        let quantile = |share| at_quantile(buckets, share).unwrap_or(0);
         let (median, worst) = (quantile(0.5), quantile(0.999));
         for ns in [median, worst] {
             svg.path("mark", &format!("M{:.1} {:.1}V{foot:.1}", x(ns), foot - HIGH - 4.0));
@@ -87,9 +88,9 @@ pub(super) fn svg(title: &str, caption: &str, strips: &[Strip<'_>]) -> String {
     svg.figure(title, height, caption)
 }
 
-/// A power of ten of nanoseconds.
+/// Nanoseconds without a rest, in the unit that has fewest digits.
 pub(super) fn round(ns: f64) -> String {
-    match ns {
+    match ns.round() {
         ns if ns < 1e3 => format!("{ns} ns"),
         ns if ns < 1e6 => format!("{} µs", ns / 1e3),
         ns if ns < 1e9 => format!("{} ms", ns / 1e6),
@@ -110,7 +111,7 @@ mod tests {
         ) {
             let mut buckets = buckets;
             buckets.sort_unstable();
-            let svg = svg(&name, &name, &[Strip { name: name.clone(), buckets: &buckets }]);
+            let svg = svg(&name, &name, [(name.clone(), &buckets[..])]);
             prop_assert_eq!(svg.matches('<').count(), svg.matches('>').count());
             prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{}", svg);
         }

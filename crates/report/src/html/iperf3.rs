@@ -2,77 +2,56 @@
 //! take, rate and round trip by TCP's window.
 
 use super::chart::{Chart, Series};
-use super::distribution::{self, Strip};
-use super::wire_latency;
+use super::distribution;
+use crate::document::once;
 use crate::number::thousands;
 use measure::compare::median;
 use measure::iperf3::{Direction, HostPath, HostTransfer, Latency, Protocol, Row, Tool};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rate against length, of valid rows; of a single length against turns, if there are several; else nothing.
 pub(crate) fn rates(protocol: Protocol, direction: Direction, rows: &[&Row]) -> String {
-    let mut packets: Vec<u32> = rows.iter().map(|row| row.setting.packet).collect();
-    packets.sort_unstable();
-    packets.dedup();
-    let mut devices: Vec<&str> = vec![];
-    for row in rows {
-        if !devices.contains(&row.setting.device.as_str()) {
-            devices.push(&row.setting.device);
-        }
-    }
+    let packets: BTreeSet<u32> = rows.iter().map(|row| row.setting.packet).collect();
+    let packets: Vec<u32> = packets.into_iter().collect();
+    let devices = once(rows.iter().map(|row| row.setting.device.as_str()));
+    let of = |packet: u32| rows.iter().filter(move |row| row.setting.packet == packet);
     let turns = |device: &str, packet: u32| -> Vec<Option<f64>> {
-        let of = rows.iter().filter(|row| row.setting.device == device);
-        let of = of.filter(|row| row.setting.packet == packet);
+        let of = of(packet).filter(|row| row.setting.device == device);
         of.map(|row| row.validity.is_valid().then_some(row.l3_mbps)).collect()
     };
-    let most = |packet: u32| {
-        rows.iter().find(|row| row.setting.packet == packet).and_then(|row| row.most_l3_mbps())
-    };
+    let most = |packet: u32| of(packet).next().and_then(|row| row.most_l3_mbps());
     let by_turn = match packets.as_slice() {
-        [packet] => {
-            let n = devices.iter().map(|device| turns(device, *packet).len()).max().unwrap_or(0);
-            (n > 1).then_some((*packet, n))
-        }
-        _ => None,
+        [packet] => devices.iter().map(|device| turns(device, *packet).len()).max().unwrap_or(0),
+        _ => 0,
     };
-    if packets.len() < 2 && by_turn.is_none() {
-        return String::new();
-    }
-    let line = |name: &str, points: Vec<Option<f64>>, reference| Series {
-        reference,
-        ..Series::line(name, points)
-    };
-    let (title, x_name, x, wire, lines): (_, _, Vec<String>, Vec<_>, Vec<Series>) = match by_turn {
-        Some((packet, n)) => (
-            format!("{protocol}, {direction}: rate of IP packets of {packet} bytes, turn by turn"),
+    let (title, x_name, x, wire) = match packets.as_slice() {
+        [packet] if by_turn > 1 => (
+            format!("rate of IP packets of {packet} bytes, turn by turn"),
             "turn",
-            (1..=n).map(|turn| turn.to_string()).collect(),
-            vec![most(packet); n],
-            devices.iter().map(|device| line(device, turns(device, packet), false)).collect(),
+            (1..=by_turn).map(|turn| turn.to_string()).collect(),
+            vec![most(*packet); by_turn],
         ),
-        None => {
-            let middle = |device: &str, packet: u32| {
-                let mut all: Vec<f64> = turns(device, packet).into_iter().flatten().collect();
-                all.sort_by(f64::total_cmp);
-                median(&all)
-            };
-            let of = |device: &str| packets.iter().map(|&packet| middle(device, packet)).collect();
-            (
-                format!("{protocol}, {direction}: rate of IP packets by their length"),
-                "IP packet, bytes",
-                packets.iter().map(u32::to_string).collect(),
-                packets.iter().map(|&packet| most(packet)).collect(),
-                devices.iter().map(|device| line(device, of(device), false)).collect(),
-            )
-        }
+        [] | [_] => return String::new(),
+        several => (
+            "rate of IP packets by their length".to_string(),
+            "IP packet, bytes",
+            several.iter().map(u32::to_string).collect(),
+            several.iter().map(|&packet| most(packet)).collect(),
+        ),
     };
-    let mut series = vec![];
+    let mut series: Vec<Series> = vec![];
     if wire.iter().any(Option::is_some) {
-        series.push(line("the wire (theoretical)", wire, true));
+        series.push(Series::limit("the wire (theoretical)", wire));
     }
-    series.extend(lines);
+    series.extend(devices.iter().map(|device| match by_turn {
+        0 => {
+            let middle = |&packet: &u32| middle(turns(device, packet).into_iter().flatten());
+            Series::line(*device, packets.iter().map(middle).collect())
+        }
+        _ => Series::line(*device, turns(device, packets[0])),
+    }));
     let chart = Chart {
-        title,
+        title: format!("{protocol}, {direction}: {title}"),
         y_name: "Mbps (L3), all pairs together",
         x_name,
         x,
@@ -81,6 +60,13 @@ pub(crate) fn rates(protocol: Protocol, direction: Direction, rows: &[&Row]) -> 
         ..Chart::default()
     };
     chart.svg()
+}
+
+/// The median.
+fn middle(all: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut all: Vec<f64> = all.collect();
+    all.sort_by(f64::total_cmp);
+    median(&all)
 }
 
 /// How long packets took, a drawing for each tool that asked.
@@ -99,67 +85,41 @@ pub(crate) fn latencies(all: &[Latency]) -> String {
     out
 }
 
-/// The devices, in order of their first appearance.
-fn devices<'a>(all: &[&'a Latency]) -> Vec<&'a str> {
-    let mut devices: Vec<&str> = Vec::new();
-    for of in all {
-        if !devices.contains(&of.device.as_str()) {
-            devices.push(&of.device);
-        }
-    }
-    devices
-}
-
 fn picture(title: &str, all: &[&Latency]) -> String {
-    let devices = devices(all);
-    let turns = |device: &str| -> Vec<&Latency> {
-        all.iter().filter(|of| of.device == device).copied().collect()
+    let devices = once(all.iter().map(|of| of.device.as_str()));
+    let turns = |device: &&str| -> Vec<&Latency> {
+        all.iter().filter(|of| of.device == *device).copied().collect()
     };
     if all.iter().any(|of| of.histogram.is_empty()) {
-        let series = devices.iter().map(|device| quantiles(device, &turns(device)));
+        // Of each quantile the median of the turns.
+        let line = |device: &&str| {
+            let middle = |of: fn(&Latency) -> u64| {
+                middle(turns(device).into_iter().map(|turn| of(turn) as f64))
+            };
+            let [least, most] = [middle(|of| of.min_ns), middle(|of| of.max_ns)];
+            let points = vec![least, middle(|of| of.median_ns), middle(|of| of.p99_ns), most];
+            Series::line(*device, points)
+        };
         return Chart {
             title: title.to_string(),
             y_name: "there and back, medians of turns",
             x_name: "share of packets that did not take longer",
-            x: ["fastest", "50 %", "99 %", "slowest"].map(String::from).to_vec(),
-            logarithmic: true,
-            series: series.collect(),
-            show: |ns| wire_latency(ns as u64),
-            ..Chart::default()
+            series: devices.iter().map(line).collect(),
+            ..Chart::of_times(&["fastest", "50 %", "99 %", "slowest"])
         }
         .svg();
     }
-    let merged = |turns: Vec<&Latency>| {
+    let merged = |device: &&str| {
         let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
-        for &(ns, n) in turns.into_iter().flat_map(|of| &of.histogram) {
+        for &(ns, n) in turns(device).into_iter().flat_map(|of| &of.histogram) {
             *buckets.entry(ns).or_default() += n;
         }
         buckets.into_iter().collect::<Vec<_>>()
     };
-    let all: Vec<Vec<(u64, u64)>> = devices.iter().map(|device| merged(turns(device))).collect();
-    let strips: Vec<Strip<'_>> = devices
-        .iter()
-        .zip(&all)
-        .map(|(device, buckets)| Strip { name: (*device).to_string(), buckets })
-        .collect();
+    let all: Vec<Vec<(u64, u64)>> = devices.iter().map(merged).collect();
+    let strips = devices.iter().zip(&all).map(|(device, all)| (device.to_string(), &all[..]));
     let caption = "The lines across a distribution are its median and its 99.9th percentile.";
-    distribution::svg(title, caption, &strips)
-}
-
-/// A device's line: of each quantile the median of its turns.
-fn quantiles(device: &str, turns: &[&Latency]) -> Series {
-    let middle = |of: fn(&Latency) -> u64| {
-        let mut all: Vec<f64> = turns.iter().map(|turn| of(turn) as f64).collect();
-        all.sort_by(f64::total_cmp);
-        median(&all)
-    };
-    let points = [
-        middle(|of| of.min_ns),
-        middle(|of| of.median_ns),
-        middle(|of| of.p99_ns),
-        middle(|of| of.max_ns),
-    ];
-    Series::line(device, points.to_vec())
+    distribution::svg(title, caption, strips)
 }
 
 /// Each that is valid.
@@ -183,10 +143,7 @@ fn short(bytes: u32) -> String {
 /// Rate, and how long the round trip is meanwhile, against window, of what is valid; nothing for a single
 /// window.
 pub(crate) fn paths(paths: &[HostPath]) -> String {
-    let mut windows: Vec<u32> =
-        paths.iter().flat_map(valid).map(|transfer| transfer.window).collect();
-    windows.sort_unstable();
-    windows.dedup();
+    let windows: BTreeSet<u32> = paths.iter().flat_map(valid).map(|one| one.window).collect();
     if windows.len() < 2 {
         return String::new();
     }
@@ -225,7 +182,7 @@ pub(crate) fn paths(paths: &[HostPath]) -> String {
         x,
         logarithmic: true,
         series: trips,
-        show: |ns| wire_latency(ns as u64),
+        show: distribution::round,
         ..Chart::default()
     };
     rates.svg() + &trips.svg()

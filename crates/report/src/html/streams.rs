@@ -17,12 +17,12 @@ pub(crate) fn drawings(cell: &Cell, trial: &TrialRecord) -> String {
 /// How many frames of each stream took how long; of older files, which have only that, of all together.
 fn distributions(cell: &Cell, trial: &TrialRecord) -> String {
     let each = trial.streams.iter().filter(|stream| !stream.histogram.is_empty());
-    let each = each.map(|one| Strip { name: one.name.clone(), buckets: &one.histogram });
+    let each = each.map(|one| (one.name.clone(), &one.histogram[..]));
     let mut strips: Vec<Strip<'_>> = each.collect();
     let (found, of) = (strips.len(), trial.streams.len());
     strips.truncate(MOST);
     if found != 1 && !cell.histogram.is_empty() {
-        strips.push(Strip { name: "all streams".to_string(), buckets: &cell.histogram });
+        strips.push(("all streams".to_string(), &cell.histogram));
     }
     let title = match found {
         0 => "Distribution of latency: all streams together",
@@ -35,12 +35,11 @@ fn distributions(cell: &Cell, trial: &TrialRecord) -> String {
     if found > MOST {
         let _ = write!(caption, " The first {MOST} of {of} streams; the table has all.");
     }
-    distribution::svg(title, &caption, &strips)
+    distribution::svg(title, &caption, strips)
 }
 
 /// Latencies of each stream, from the fastest frame to the slowest.
 fn ranges(trial: &TrialRecord) -> String {
-    let shares = ["fastest", "50 %", "99 %", "99.9 %", "slowest"];
     let series = trial.streams.iter().filter_map(|stream| {
         let Latency { min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = stream.latency?;
         let points = [min_ns, p50_ns, p99_ns, p999_ns, max_ns];
@@ -56,12 +55,8 @@ fn ranges(trial: &TrialRecord) -> String {
         title: "Latency of each stream".to_string(),
         caption,
         y_name: "latency (logarithmic)",
-        x_name: "share of frames that are not slower",
-        x: shares.map(String::from).to_vec(),
-        logarithmic: true,
         series,
-        show: distribution::round,
-        ..Chart::default()
+        ..Chart::of_times(&["fastest", "50 %", "99 %", "99.9 %", "slowest"])
     }
     .svg()
 }

@@ -4,6 +4,7 @@
 mod graphs;
 
 use super::course;
+use crate::document::once;
 use crate::suite::{figure, words};
 use measure::SuiteResults;
 use measure::suite_result::{Cell, Size};
@@ -27,17 +28,6 @@ fn places<'a>(sizes: &[Size<'a>]) -> Vec<Option<Size<'a>>> {
         places.push(Some(size));
     }
     places
-}
-
-/// Without a repetition, in their order.
-pub(crate) fn once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut names = vec![];
-    for name in all {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 pub(crate) fn configurations<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {

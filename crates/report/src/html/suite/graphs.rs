@@ -11,8 +11,9 @@
 //! Never changes a number. What the tester limited, and what failed, is hollow.
 
 use super::super::chart::{Chart, Series};
-use super::super::distribution::{self, Strip};
-use super::{configurations, find, once, places, sizes};
+use super::super::distribution;
+use super::{configurations, find, places, sizes};
+use crate::document::once;
 use crate::suite::{short, time, whole};
 use measure::SuiteResults;
 use measure::histogram::at_quantile;
@@ -86,15 +87,11 @@ pub(crate) fn of(results: &SuiteResults, procedure: &str, cells: &[&Cell]) -> St
             (trial.load > 0.0 && seconds > 0.0).then(|| tcp.established as f64 / seconds)
         }),
         "tcp-transactions" => {
-            let named = |cell: &&&Cell| !cell.histogram.is_empty();
-            let of: Vec<&Cell> = cells.iter().filter(named).copied().collect();
-            let strips = of.iter().map(|cell| Strip {
-                name: plain(&cell.configuration).to_string(),
-                buckets: &cell.histogram,
-            });
-            let strips: Vec<Strip<'_>> = strips.collect();
+            let of = cells.iter().filter(|cell| !cell.histogram.is_empty());
+            let strips =
+                of.map(|cell| (plain(&cell.configuration).to_string(), &cell.histogram[..]));
             let title = "How long a request takes until it is answered whole";
-            distribution::svg(title, QUANTILES, &strips)
+            distribution::svg(title, QUANTILES, strips)
         }
         "tcp-throughput" => windows(cells),
         _ => String::new(),
@@ -370,19 +367,13 @@ fn latencies(cells: &[&Cell]) -> String {
             title: format!("Latency percentiles at the throughput rate: {}", plain(configuration)),
             caption: "Every frame of every repetition.".to_string(),
             y_name: "latency (logarithmic)",
-            x_name: "share of frames that are not slower",
-            x: SHARES.iter().map(|(name, _)| (*name).to_string()).collect(),
-            logarithmic: true,
             series: series.collect(),
-            show: |ns| distribution::round(ns),
-            ..Chart::default()
+            ..Chart::of_times(&SHARES.map(|(name, _)| name))
         }
         .svg();
-        let strips =
-            of.iter().map(|cell| Strip { name: cell.size().words(), buckets: &cell.histogram });
-        let strips: Vec<Strip<'_>> = strips.collect();
+        let strips = of.iter().map(|cell| (cell.size().words(), &cell.histogram[..]));
         let title = format!("Distribution of latency: {}", plain(configuration));
-        out += &distribution::svg(&title, QUANTILES, &strips);
+        out += &distribution::svg(&title, QUANTILES, strips);
     }
     out
 }
@@ -398,14 +389,13 @@ fn variations(cells: &[&Cell]) -> String {
             Some((cell.size().words(), less))
         });
         let shifted: Vec<(String, Vec<(u64, u64)>)> = shifted.collect();
-        let strips = shifted.iter().map(|(name, buckets)| Strip { name: name.clone(), buckets });
-        let strips: Vec<Strip<'_>> = strips.collect();
+        let strips = shifted.iter().map(|(name, buckets)| (name.clone(), &buckets[..]));
         let title = format!("Distribution of delay variation (PDV): {}", plain(configuration));
         let caption = "By how much each frame was slower than the fastest of all repetitions, all directions \
                        together; the fastest themselves stand at the left edge. (The figure is the median of \
                        what each repetition has for itself, in the direction where that is the worst: one that \
                        is slower, and as steady, only moves to the right.)";
-        out += &distribution::svg(&title, caption, &strips);
+        out += &distribution::svg(&title, caption, strips);
     }
     out
 }
