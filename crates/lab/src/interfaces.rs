@@ -7,6 +7,7 @@
 use crate::bench::BenchError;
 use crate::clock::Clock;
 use crate::jumbo;
+use crate::linux::veth::inside;
 use crate::real::open::{self, Opened};
 use crate::real::spec::Backend;
 use crate::real::{Line, PortSpec, several};
@@ -65,6 +66,28 @@ impl Lines {
         specs.iter().try_for_each(linked)?;
         Ok(Lines { lines, slab, opened })
     }
+}
+
+/// Whether interfaces carry such frames.
+///
+/// # Errors
+/// [`Unavailable`]: the MTU of one is too small, and what helps.
+pub(crate) fn carry(specs: &[PortSpec], longest: FrameLen) -> Result<(), Unavailable> {
+    for spec in specs {
+        let (mtu, name) = (open::look(spec)?.mtu, &spec.interface);
+        let most = jumbo::carried(mtu);
+        if longest > most {
+            let tried = format!("send frames of {longest} bytes by {name}");
+            let why = format!("its MTU is {mtu}, which carries frames of {most}");
+            let wanted = jumbo::mtu(longest).unwrap_or(1500);
+            let remedy = format!(
+                "`{}ip link set {name} mtu {wanted}`, and give the device's interfaces the same",
+                inside(spec.namespace.as_deref())
+            );
+            return Err(Unavailable::because(tried, std::io::Error::other(why)).remedy(remedy));
+        }
+    }
+    Ok(())
 }
 
 /// The speed of the slowest of these interfaces, where all tell. (What veth says of its speed is made

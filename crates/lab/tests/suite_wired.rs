@@ -151,7 +151,7 @@ fn whatever_is_between_two_interfaces() {
     let long = PLAN.replace("512", "1900");
     let long = plan::read(&long, Allowed::default()).unwrap();
     let error = fit(&long, &device, None).unwrap_err().to_string();
-    assert!(error.contains("whose MTU is 1500"), "{error}");
+    assert!(error.contains("its MTU is 1500"), "{error}");
     let bridge = bridge("ports = 4", "forwarding");
     let bridge = plan::read(&bridge, Allowed::default()).unwrap();
     let error = fit(&bridge, &device, None).unwrap_err().to_string();

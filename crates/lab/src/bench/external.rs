@@ -24,21 +24,18 @@ use super::patch::Patch;
 use super::veth::Rig;
 use super::wired::{Limits, RealPort};
 use crate::clock::Clock;
-use crate::interfaces::{Lines, speed};
+use crate::interfaces::{Lines, carry, speed};
 use crate::introduction;
-use crate::jumbo;
-use crate::linux::veth::inside;
 use crate::net::Net;
 use crate::placement::Pair;
 use crate::real::PortSpec;
-use crate::real::open::{self, Opened};
+use crate::real::open::Opened;
 use crate::real::spec::Backend;
 use crate::tester::{Behind, Tester, Unfit};
 use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
 use measure::Mode;
 use measure::result::{Medium, Setup, kind};
-use port::linux::Unavailable;
 use port::{Batch, Pool, Port, PortCounters};
 use std::time::Duration;
 use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate};
@@ -78,7 +75,7 @@ impl Connected {
     /// [`BenchError`]: nobody said where it is, or its interfaces do not carry such frames.
     pub(super) fn new(job: &Job<'_>) -> Result<Connected, BenchError> {
         let external = job.plan.external.clone().ok_or(BenchError::NoPorts)?;
-        external.ports.iter().try_for_each(|spec| fits(spec, job.plan.longest()))?;
+        carry(&external.ports, job.plan.longest())?;
         let name = if external.patch { PATCH } else { DEVICE };
         let setup = no_setup(name, job.configuration);
         Ok(Connected { external, pair: job.plan.pair, ends: None, setup })
@@ -243,24 +240,6 @@ impl Ends {
         let mut bench = Bench { tester, clock: *clock, pair, yields: true };
         bench.trial(None, rate, duration).map_err(BenchError::Placement)
     }
-}
-
-/// Whether an interface carries such frames.
-///
-/// # Errors
-/// [`Unavailable`]: its MTU is too small, and what helps.
-fn fits(spec: &PortSpec, longest: FrameLen) -> Result<(), Unavailable> {
-    let (mtu, name) = (open::look(spec)?.mtu, &spec.interface);
-    if longest <= jumbo::carried(mtu) {
-        return Ok(());
-    }
-    let tried = format!("send frames of {longest} bytes by {name}");
-    let why = format!("its MTU is {mtu}, which carries {}", jumbo::carried(mtu));
-    let (inside, wanted) = (inside(spec.namespace.as_deref()), jumbo::mtu(longest).unwrap_or(1500));
-    let remedy = format!(
-        "`{inside}ip link set {name} mtu {wanted}`, and give the device's interfaces the same"
-    );
-    Err(Unavailable::because(tried, std::io::Error::other(why)).remedy(remedy))
 }
 
 /// The device as the tester gets to know it.

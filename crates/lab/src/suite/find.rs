@@ -47,6 +47,12 @@ impl Finding {
         }
         self
     }
+
+    /// Says how many repetitions said nothing, or lost frames.
+    fn repetitions(self, invalid: u32, lossy: u32) -> Finding {
+        self.remark(invalid > 0, format!("{invalid} repetitions invalid"))
+            .remark(lossy > 0, format!("{lossy} repetitions lost frames"))
+    }
 }
 
 /// What procedures of one size know of each other.
@@ -74,7 +80,11 @@ pub(super) fn find(
     let carried = PacketRate(wire.0 * traffic.share());
     // Simulated wires are the limit there is: no tester is.
     let most_fps = PacketRate(if simulated { f64::INFINITY } else { alone.rate });
-    let no_rate = "no throughput was found that this could be measured at";
+    let load = rate.unwrap_or_default();
+    if rate.is_none() && procedure.builds_on().is_some() {
+        let why = "no throughput was found that this could be measured at";
+        return Ok(Finding::default().remark(true, why));
+    }
     Ok(match procedure {
         Procedure::Throughput { criteria, trial, confirmation, precision, lowest, highest } => {
             let (lowest, highest) = (lowest.of(wire), highest.of(wire));
@@ -105,7 +115,6 @@ pub(super) fn find(
             finding
         }
         Procedure::Latency(plan @ Latency { duration, after, tagged, repetitions }) => {
-            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
             let found = latency::latency(run, load, plan)?;
             let (long, way) = (duration.as_secs_f64(), worst_of(found.directions));
             let mut figures = vec![Figure::of("load", Some(load.0), "fps")];
@@ -138,13 +147,11 @@ pub(super) fn find(
             Finding { histogram, ..Finding::of(figures) }
                 .remark(each < *tagged, fewer)
                 .remark(found.tagged_lost > 0, format!("{} tagged frames lost", found.tagged_lost))
-                .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
-                .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
+                .repetitions(found.invalid, found.lossy)
                 // Of simulated wires there is none.
                 .remark(!simulated && floor > 0, format!("the tester alone sees {floor} ns"))
         }
         Procedure::DelayVariation(plan @ DelayVariation { duration, repetitions }) => {
-            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
             let found = variation::variation(run, load, plan)?;
             let (long, way) = (duration.as_secs_f64(), worst_of(found.directions));
             let name = |what| format!("{what}[rfc8219 {long}s {repetitions}x{way}]");
@@ -156,9 +163,7 @@ pub(super) fn find(
                 Figure::spread(name("IPDV median"), found.ipdv_median, |s| s.median, "ns"),
                 Figure::spread(name("IPDV max"), found.ipdv_max, |s| s.median, "ns"),
             ]);
-            Finding { histogram, ..finding }
-                .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
-                .remark(found.lossy > 0, format!("{} repetitions lost frames", found.lossy))
+            Finding { histogram, ..finding }.repetitions(found.invalid, found.lossy)
         }
         Procedure::FrameLoss(plan) => {
             let points = frame_loss::frame_loss(run, wire, plan)?;
@@ -182,11 +187,9 @@ pub(super) fn find(
             )
         }
         Procedure::BackToBack(plan) => {
-            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
             of_bursts(&back_to_back::back_to_back(run, (wire, load), plan)?, plan)
         }
         Procedure::Recovery(plan @ Recovery { overload, repetitions, .. }) => {
-            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
             let found = recovery::recovery(run, (load, mol), plan)?;
             let can_be = load.0 < 0.999 * mol.0;
             let name =
@@ -197,7 +200,7 @@ pub(super) fn find(
                 // A load that the wire carries, and the device too, is none.
                 Figure::of("overload", can_be.then_some(found.load.0), "fps"),
             ])
-            .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
+            .repetitions(found.invalid, 0)
             .remark(found.never > 0, format!("{} {never}", found.never))
             .remark(
                 found.unharmed > 0 && can_be,
@@ -210,7 +213,6 @@ pub(super) fn find(
             .remark(!can_be, "no recovery test: the device forwards everything the wire, or the tester, can send")
         }
         Procedure::Reset { before, watch, repetitions } => {
-            let Some(load) = *rate else { return Ok(Finding::default().remark(true, no_rate)) };
             let found = recovery::reset(run, load, *before, *watch, *repetitions)?;
             Finding::of([Figure::spread(
                 format!("reset[rfc6201 software {repetitions}x]"),
@@ -218,7 +220,7 @@ pub(super) fn find(
                 |s| s.mean,
                 "ns",
             )])
-            .remark(found.invalid > 0, format!("{} repetitions invalid", found.invalid))
+            .repetitions(found.invalid, 0)
             .remark(found.never > 0, format!("{} times it did not come back", found.never))
         }
         Procedure::Forwarding { duration } => {

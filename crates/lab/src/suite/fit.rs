@@ -6,9 +6,6 @@ use super::plan::stream::above_the_wire;
 use super::plan::{Need, Plan, Traffic};
 use super::run::Device;
 use crate::interfaces;
-use crate::jumbo;
-use crate::linux::veth::inside;
-use crate::real::open;
 use measure::FrameSize;
 use port::linux::Unavailable;
 use std::fmt;
@@ -85,19 +82,9 @@ pub fn fit(plan: &Plan, device: &Device, link: Option<BitRate>) -> Result<Plan, 
     }
     let longest = plan.quick.sizes.iter().map(FrameSize::longest).max();
     let longest = longest.map_or(plan.longest(), |quick| quick.max(plan.longest()));
-    for spec in &external.ports {
-        let mtu = open::look(spec)?.mtu;
-        if longest > jumbo::carried(mtu) {
-            let (name, most) = (&spec.interface, jumbo::carried(mtu));
-            let wanted = jumbo::mtu(longest).unwrap_or(1500);
-            let inside = inside(spec.namespace.as_deref());
-            return impossible(format!(
-                "frames of {longest} bytes do not leave by {name}, whose MTU is {mtu} (frames of \
-                 {most}): type `{inside}ip link set {name} mtu {wanted}`, and give the device's \
-                 interfaces the same"
-            ));
-        }
-    }
+    // The interfaces are there: their speed is known.
+    interfaces::carry(&external.ports, longest)
+        .map_err(|why| Unfit::Impossible(why.to_string()))?;
     Ok(plan)
 }
 

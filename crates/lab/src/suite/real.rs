@@ -7,7 +7,7 @@
 //! A memory wire has no rate of its own: the plan's is kept by the tester, which never sends more
 //! than it. What the tester cannot keep up with makes the trial invalid, not the device bad.
 
-use super::bench::Testbed;
+use super::bench::{Surroundings, Testbed};
 use super::device::{self, BuiltIn};
 use super::drive::Drive;
 use super::inside::Dropped;
@@ -220,16 +220,8 @@ impl Testbed for Real {
         Some(times.map(|(facility, n)| (facility.name().to_string(), n)).collect())
     }
 
-    fn stolen(&self) -> Duration {
-        machine::stolen(&[self.pair.tester, self.pair.device])
-    }
-
-    fn clocks(&self) -> Option<(Moment, Duration)> {
-        Some(self.clock.beside_the_wall())
-    }
-
-    fn distance_ns(&mut self) -> Option<u64> {
-        self.distance.now_ns()
+    fn surroundings(&mut self) -> Surroundings {
+        Surroundings::now(self.clock, self.pair, Some(&mut self.distance))
     }
 }
 

@@ -12,9 +12,10 @@
 use super::plan::{End, Plan, Traffic};
 use super::task::Task;
 use super::tcp::Talk;
-use crate::introduction::{answer, confirmation, question, reply};
+use crate::introduction::{answer, confirmation, question, reply_from};
 use crate::net::Net;
 use crate::tester::{less_refused, refused};
+pub use crate::traffic::tester_mac as mac;
 use measure::watch::Watch;
 use measure::{
     Ends, Family, Field, Pick, Sender, Stream, StreamPlan, Template, Trailer, Values, Variation,
@@ -23,8 +24,8 @@ use measure::{FramePlan, FrameSize};
 use port::{Batch, Pool, Port, PortCounters, Slab};
 use std::net::IpAddr;
 use std::time::Duration;
-use wire::arp::{ArpMessage, Operation};
-use wire::{Ipv4Prefix, MacAddr, Moment, craft};
+use wire::arp::ArpMessage;
+use wire::{Arp, Ipv4Prefix, MacAddr, Moment, craft};
 
 /// How often the hosts say that they are there.
 const ANNOUNCE: Duration = Duration::from_secs(5);
@@ -277,57 +278,37 @@ impl<P: Port> Tester<P> {
         received
     }
 
-    /// The hosts on a port, by ARP: what the device says of itself, and what it asks.
+    /// The hosts on a port: what the device says of itself by ARP or neighbour discovery, and what it asks.
     #[inline]
     fn answer(&mut self, now: Moment, port: usize) {
-        if self.six.is_some() {
-            self.answer_ipv6(now, port);
-        }
-        let slab = self.pool.slab();
-        let is_arp = |bytes: &[u8]| bytes.get(12..14) == Some(&[0x08, 0x06]);
         let Some(&end) = self.ends.get(port) else { return };
-        if !self.batch.as_slice().iter().any(|frame| is_arp(slab.bytes(frame))) {
-            return;
-        }
-        let mut answers = vec![];
-        for frame in self.batch.as_slice() {
-            let bytes = slab.bytes(frame);
-            let arp = bytes.get(14..).filter(|_| is_arp(bytes));
-            let Some(Ok(arp)) = arp.map(wire::Arp::new) else { continue };
-            let message = arp.message();
-            if message.sender_ip == end.device {
-                self.device_macs[port] = Some(message.sender_mac);
+        let (slab, six, guests) = (self.pool.slab(), self.six, self.guests.get(port));
+        let is_ours = |address: IpAddr| match address {
+            IpAddr::V4(address) => {
+                let address = u32::from(address);
+                [end.host, end.router].contains(&address)
+                    || guests.is_some_and(|all| all.binary_search(&address).is_ok())
             }
-            let guests = self.guests.get(port);
-            let ours = [end.host, end.router].contains(&message.target_ip)
-                || guests.is_some_and(|all| all.binary_search(&message.target_ip).is_ok());
-            if message.operation == Operation::Request && ours {
-                answers.push(ArpMessage {
-                    operation: Operation::Reply,
-                    sender_mac: mac(port),
-                    sender_ip: message.target_ip,
-                    target_mac: message.sender_mac,
-                    target_ip: message.sender_ip,
-                });
-            }
-        }
-        for answer in answers {
-            self.send_arp(now, port, answer);
-        }
-    }
-
-    /// The same by neighbour discovery.
-    fn answer_ipv6(&mut self, now: Moment, port: usize) {
-        let (Some(net), slab) = (self.six, self.pool.slab()) else { return };
-        let is_icmp =
-            |bytes: &[u8]| bytes.get(12..14) == Some(&[0x86, 0xdd]) && bytes.get(20) == Some(&58);
+            IpAddr::V6(_) => six.is_some_and(|net| net.has(port, address)),
+        };
         let mut replies = vec![];
         for frame in self.batch.as_slice() {
             let bytes = slab.bytes(frame);
-            if is_icmp(bytes) {
-                self.device_macs6[port] = answer(&net, port, bytes).or(self.device_macs6[port]);
-                replies.extend(reply(&net, port, bytes));
+            match (bytes.get(12..14), six) {
+                (Some([0x08, 0x06]), _) => {
+                    let said = Arp::new(&bytes[14..]).map(|arp| arp.message());
+                    if let Ok(said) = said
+                        && said.sender_ip == end.device
+                    {
+                        self.device_macs[port] = Some(said.sender_mac);
+                    }
+                }
+                (Some([0x86, 0xdd]), Some(net)) if bytes.get(20) == Some(&58) => {
+                    self.device_macs6[port] = answer(&net, port, bytes).or(self.device_macs6[port]);
+                }
+                _ => continue,
             }
+            replies.extend(reply_from(mac(port), is_ours, bytes));
         }
         replies.iter().for_each(|bytes| self.send_beside(now, port, bytes));
     }
@@ -376,11 +357,6 @@ impl<P: Port> Tester<P> {
             self.refused_beside[port] += refused(wire, send).1;
         }
     }
-}
-
-/// The tester's own MAC address on a port.
-pub fn mac(port: usize) -> MacAddr {
-    MacAddr([0x06, 0, 0, 0, 0, port as u8 + 1])
 }
 
 /// The RFC's test frame from a port to another: a UDP echo request (C.2.6.4), its payload neither

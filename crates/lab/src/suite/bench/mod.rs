@@ -20,7 +20,7 @@ mod bridge;
 mod alone;
 
 pub(super) use connections::Used;
-pub use testbed::Testbed;
+pub use testbed::{Surroundings, Testbed};
 
 use super::modifier::Asked;
 use super::plan::{End, Modifier, Plan, Traffic};
@@ -56,14 +56,6 @@ pub struct Bench<'a, P> {
     before: Surroundings,
     /// Whether everybody was introduced, and no trial was run since.
     introduced: bool,
-}
-
-/// What may change under a trial, read before it and after it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Surroundings {
-    distance_ns: Option<u64>,
-    stolen: Duration,
-    clocks: Option<(Moment, Duration)>,
 }
 
 impl<'a, P: Testbed> Bench<'a, P> {
@@ -236,14 +228,8 @@ impl<'a, P: Testbed> Bench<'a, P> {
 
     /// A trial is begun: how things stand is noted first, and it starts then.
     pub(super) fn begin(&mut self) -> Moment {
-        self.before = self.surroundings();
+        self.before = self.place.surroundings();
         self.start()
-    }
-
-    fn surroundings(&mut self) -> Surroundings {
-        // First what takes a while.
-        let distance_ns = self.place.distance_ns();
-        Surroundings { distance_ns, stolen: self.place.stolen(), clocks: self.place.clocks() }
     }
 
     pub(super) fn device_mac(&mut self, port: usize) -> Option<MacAddr> {
@@ -383,13 +369,7 @@ impl<'a, P: Testbed> Bench<'a, P> {
             }
             ran => ran?,
         }
-        let (after, conditions) = (self.surroundings(), &mut task.conditions);
-        conditions.stolen = after.stolen.saturating_sub(before.stolen);
-        conditions.placement_ns = before.distance_ns.zip(after.distance_ns);
-        let clocks = before.clocks.zip(after.clocks);
-        conditions.clocks = clocks.map(|((steady, wall), (later, wall_later))| {
-            (later.since(steady), wall_later.saturating_sub(wall))
-        });
+        before.until(self.place.surroundings(), &mut task.conditions);
         Ok((task, counts))
     }
 

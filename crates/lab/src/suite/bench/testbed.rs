@@ -6,14 +6,54 @@
 //!                         └ bypass  no device: the tester by itself
 //! ```
 
+use crate::clock::Clock;
+use crate::machine;
+use crate::placement::{Distance, Pair};
 use crate::suite::inside::Dropped;
 use crate::suite::task::Task;
 use crate::suite::tester::Tester;
+use measure::Conditions;
 use measure::procedure::Stop;
 use port::Port;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::{FrameLen, Moment};
+
+/// What may change under a trial, read before it and after it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Surroundings {
+    /// How far the tester's processor is from the device's: nanoseconds that a cache line takes there and
+    /// back; none where the device's is not known.
+    pub(super) distance_ns: Option<u64>,
+    /// How long the machine's host kept the processors for itself so far.
+    pub(super) stolen: Duration,
+    /// What the steady clock and the wall clock (since 1970) say.
+    pub(super) clocks: Option<(Moment, Duration)>,
+}
+
+impl Surroundings {
+    /// Those of two processors of this machine.
+    pub(in crate::suite) fn now(
+        clock: Clock,
+        pair: Pair,
+        distance: Option<&mut Distance>,
+    ) -> Surroundings {
+        // First what takes a while.
+        let distance_ns = distance.and_then(Distance::now_ns);
+        let stolen = machine::stolen(&[pair.tester, pair.device]);
+        Surroundings { distance_ns, stolen, clocks: Some(clock.beside_the_wall()) }
+    }
+
+    /// What a trial that ends now was run under, which began at these.
+    pub(super) fn until(self, after: Surroundings, conditions: &mut Conditions) {
+        conditions.stolen = after.stolen.saturating_sub(self.stolen);
+        conditions.placement_ns = self.distance_ns.zip(after.distance_ns);
+        let clocks = self.clocks.zip(after.clocks);
+        conditions.clocks = clocks.map(|((steady, wall), (later, wall_later))| {
+            (later.since(steady), wall_later.saturating_sub(wall))
+        });
+    }
+}
 
 /// Where tester and device are, and what time is there.
 pub trait Testbed {
@@ -114,20 +154,8 @@ pub trait Testbed {
         None
     }
 
-    /// How long the machine's host kept the processors for itself so far.
-    fn stolen(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// What the steady clock and the wall clock (since 1970) say now; nothing where time is no
-    /// clock's.
-    fn clocks(&self) -> Option<(Moment, Duration)> {
-        None
-    }
-
-    /// How far the tester's processor is from the device's: nanoseconds that a cache line takes there
-    /// and back. Nothing where they have none, or the device's is not known.
-    fn distance_ns(&mut self) -> Option<u64> {
-        None
+    /// What may change under a trial, as it is now; nothing where time is no clock's.
+    fn surroundings(&mut self) -> Surroundings {
+        Surroundings::default()
     }
 }

@@ -73,15 +73,15 @@ impl Testbed for Odd {
         self.inside.left_and_came().map(|(left, came)| (left + self.more * n, came))
     }
 
-    fn clocks(&self) -> Option<(Moment, Duration)> {
+    fn surroundings(&mut self) -> Surroundings {
         let n = self.n_clocks.replace(self.n_clocks.get() + 1);
         let now = self.now();
-        Some((now, now.since(Moment::ZERO) + self.step * n))
-    }
-
-    fn distance_ns(&mut self) -> Option<u64> {
         self.n_distances += 1;
-        Some(self.distances[(self.n_distances - 1) % 2])
+        Surroundings {
+            distance_ns: Some(self.distances[(self.n_distances - 1) % 2]),
+            stolen: Duration::ZERO,
+            clocks: Some((now, now.since(Moment::ZERO) + self.step * n)),
+        }
     }
 }
 

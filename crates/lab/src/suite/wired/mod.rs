@@ -23,7 +23,7 @@ mod test_ports;
 // How the device forgets.
 mod clearing;
 
-use super::bench::Testbed;
+use super::bench::{Surroundings, Testbed};
 use super::drive::Drive;
 use super::plan::{End, Need, Plan};
 use super::real::{LEAD, cannot_pin};
@@ -271,15 +271,7 @@ impl Testbed for Wired {
         }
     }
 
-    fn stolen(&self) -> Duration {
-        machine::stolen(&[self.pair.tester, self.pair.device])
-    }
-
-    fn clocks(&self) -> Option<(Moment, Duration)> {
-        Some(self.clock.beside_the_wall())
-    }
-
-    fn distance_ns(&mut self) -> Option<u64> {
-        self.distance.as_mut()?.now_ns()
+    fn surroundings(&mut self) -> Surroundings {
+        Surroundings::now(self.clock, self.pair, self.distance.as_mut())
     }
 }
