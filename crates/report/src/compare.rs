@@ -29,10 +29,10 @@ mod samples;
 use crate::document::{self, Table};
 use crate::file::File;
 use crate::suite::figure as shown;
-use conditions::{Incomparable, is_copy, once, shared};
+use conditions::{Incomparable, once, shared};
+use measure::Unpaired;
 use measure::compare::{Ahead, SIGNIFICANT, least_chance, together};
 use measure::suite_result::Figure;
-use measure::{Environment, Unpaired};
 use samples::{Key, Sample, Samples};
 use std::fmt::Write;
 
@@ -49,9 +49,9 @@ pub struct Compared {
 /// of each, of one command.
 pub fn compare(base: &[File], device: &[File]) -> Compared {
     let mut said = String::new();
-    let base = &once("the base", base, is_copy, &mut said)[..];
-    let device = &once("what is compared", device, is_copy, &mut said)[..];
-    said += &shared(base, device, is_copy);
+    let base = &once("the base", base, &mut said)[..];
+    let device = &once("what is compared", device, &mut said)[..];
+    said += &shared(base, device);
     let incomparable = conditions::of(base, device, &mut said);
     let (ours, theirs) = (samples::of(base), samples::of(device));
     let tables = tables(&ours, &theirs, &incomparable);
@@ -74,10 +74,6 @@ pub fn compare(base: &[File], device: &[File]) -> Compared {
             let _ = writeln!(out, "incomplete: a run of {}: {why}", run.name());
         }
     }
-    let environments = |side: &[&File]| -> Vec<Environment> {
-        side.iter().filter_map(|run| run.environment().cloned()).collect()
-    };
-    out += &differences(&environments(base), &environments(device));
     Compared { text: out, ..tables }
 }
 
@@ -137,57 +133,6 @@ impl Verdicts {
         }
     }
 }
-
-/// Where and how the runs were made, as far as that differs.
-fn differences(base: &[Environment], device: &[Environment]) -> String {
-    let mut out = String::new();
-    for (what, of) in DIFFERENCES {
-        let [a, b] = [base, device].map(|environments| {
-            let mut all: Vec<String> = environments.iter().map(of).collect();
-            all.sort();
-            all.dedup();
-            all.join(", ")
-        });
-        if a != b {
-            let _ = writeln!(out, "different {what}: {a} and {b}");
-        }
-    }
-    // `name = value`: the governor, processors kept free, settings of the kernel.
-    let said = |one: &Environment| -> Vec<(String, String)> {
-        let lines = one.machine.iter().chain(&one.sysctls).chain(&one.offloads);
-        let pairs = lines.filter_map(|line| line.split_once(" = "));
-        pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect()
-    };
-    let all = |side: &[Environment]| side.iter().flat_map(said).collect::<Vec<_>>();
-    let (here, there) = (all(base), all(device));
-    let mut told: Vec<&str> = Vec::new();
-    for (name, _) in &here {
-        let values = |side: &[(String, String)]| {
-            let of = side.iter().filter(|(other, _)| other == name);
-            let mut values: Vec<String> = of.map(|(_, value)| value.clone()).collect();
-            values.sort();
-            values.dedup();
-            values.join(", ")
-        };
-        let (a, b) = (values(&here), values(&there));
-        // Older files do not say.
-        if a != b && !b.is_empty() && !told.contains(&name.as_str()) {
-            told.push(name);
-            let _ = writeln!(out, "different {name}: {a} and {b}");
-        }
-    }
-    out
-}
-
-/// What makes runs hard to compare, where it differs.
-type Difference = (&'static str, fn(&Environment) -> String);
-const DIFFERENCES: [Difference; 5] = [
-    ("processors", |environment| environment.cpu.clone()),
-    ("kernels", |environment| environment.kernel.clone()),
-    ("builds", |environment| environment.build.clone()),
-    ("processor features", |environment| environment.features.join(" ")),
-    ("commits", |environment| environment.commit.clone()),
-];
 
 /// A figure that both have: of each its samples, and what follows.
 struct Line<'a> {

@@ -13,19 +13,15 @@
 // What of a plan makes figures what they are.
 mod plan;
 
+use crate::document;
 use crate::file::File;
-use measure::{Environment, Results, Row, Setup, SuiteResults, iperf3};
-use plan::{Lengths, Meant};
+use measure::{Environment, Results, Row, SuiteResults};
+use plan::Lengths;
 use std::fmt::Write;
 
 /// Each run once, in the order of the files; what is left out is said of its `side`.
-pub(super) fn once<'a, T>(
-    side: &str,
-    files: &'a [T],
-    is_copy: fn(&T, &T) -> bool,
-    out: &mut String,
-) -> Vec<&'a T> {
-    let mut runs: Vec<&T> = Vec::new();
+pub(super) fn once<'a>(side: &str, files: &'a [File], out: &mut String) -> Vec<&'a File> {
+    let mut runs: Vec<&File> = Vec::new();
     for file in files {
         if !runs.iter().any(|run| is_copy(run, file)) {
             runs.push(file);
@@ -45,7 +41,7 @@ pub(super) fn once<'a, T>(
 }
 
 /// Runs that are on both sides.
-pub(super) fn shared<T>(base: &[&T], device: &[&T], is_copy: fn(&T, &T) -> bool) -> String {
+pub(super) fn shared(base: &[&File], device: &[&File]) -> String {
     let n = device.iter().filter(|run| base.iter().any(|one| is_copy(one, run))).count();
     match n {
         0 => String::new(),
@@ -59,7 +55,7 @@ fn is_same_moment(a: &Environment, b: &Environment) -> bool {
 }
 
 /// Whether two files are of one run.
-pub(super) fn is_copy(a: &File, b: &File) -> bool {
+fn is_copy(a: &File, b: &File) -> bool {
     let moments = a.environment().zip(b.environment());
     moments.is_some_and(|(a, b)| is_same_moment(a, b))
         || match (a, b) {
@@ -84,225 +80,205 @@ fn is_copy_of_suite(a: &SuiteResults, b: &SuiteResults) -> bool {
         || a.virtual_time && b.virtual_time && model(a) == model(b)
 }
 
+/// Which figures a condition makes others, where it is not the same.
+#[derive(Clone, PartialEq)]
+enum Of {
+    /// None: it is told.
+    None,
+    All,
+    Latencies,
+    Procedure(String),
+    Configuration(String),
+}
+
+/// Something that is to be the same of runs that are compared.
+#[derive(Clone)]
+struct Condition {
+    of: Of,
+    /// Which of several with one name; those that only one side has make no difference.
+    key: String,
+    what: String,
+    value: String,
+    /// Whether it is too long to be shown.
+    is_script: bool,
+}
+
+impl Condition {
+    fn new(of: Of, what: impl Into<String>, value: impl Into<String>) -> Condition {
+        let (what, value, key) = (what.into(), value.into(), String::new());
+        Condition { of, key, what, value, is_script: false }
+    }
+
+    fn script(of: Of, device: &str, value: String) -> Condition {
+        let what = format!("device scripts of {device}");
+        Condition { is_script: true, ..Condition::new(of, what, value) }
+    }
+
+    fn is_of(&self, other: &Condition) -> bool {
+        (&self.of, &self.key, &self.what) == (&other.of, &other.key, &other.what)
+    }
+}
+
 /// Which figures have no verdict: those under conditions that are not the same.
 #[derive(Default)]
-pub(super) struct Incomparable {
-    all: bool,
-    latencies: bool,
-    procedures: Vec<String>,
-    configurations: Vec<String>,
-}
+pub(super) struct Incomparable(Vec<Of>);
 
 impl Incomparable {
     pub(super) fn has(&self, procedure: &str, configuration: &str) -> bool {
-        let is_latency = ["latency", "delay-variation"].contains(&procedure);
-        self.all
-            || self.latencies && is_latency
-            || self.procedures.iter().any(|other| other == procedure)
-            || self.configurations.iter().any(|other| other == configuration)
+        self.0.iter().any(|of| match of {
+            Of::None => false,
+            Of::All => true,
+            Of::Latencies => ["latency", "delay-variation"].contains(&procedure),
+            Of::Procedure(other) => other == procedure,
+            Of::Configuration(other) => other == configuration,
+        })
     }
 }
 
 /// Says what differs between runs of one command, and which figures it makes others.
-pub(super) fn of<'a>(base: &[&'a File], device: &[&'a File], out: &mut String) -> Incomparable {
-    macro_rules! each {
-        ($of:ident, $kind:path) => {{
-            let [base, device] = [base, device].map(|side| {
-                let run = |file: &&'a File| if let $kind(run) = *file { Some(run) } else { None };
-                side.iter().filter_map(run).collect::<Vec<_>>()
-            });
-            $of(&base, &device, out)
-        }};
-    }
-    match base.first() {
-        Some(File::Suite(_)) => each!(of_suites, File::Suite),
-        Some(File::Iperf3(_)) => each!(of_iperf3, File::Iperf3),
-        _ => each!(of_bench, File::Bench),
-    }
-}
-
-/// What makes figures of suites others, though they have one name.
-type Condition = (&'static str, fn(&SuiteResults) -> String);
-const CONDITIONS: [Condition; 5] = [
-    ("traffic", |run| run.traffic.clone()),
-    ("numbers of sending ports", |run| run.senders.to_string()),
-    ("wires", |run| format!("{} Mbit/s", run.wire_mbps)),
-    ("clocks", |run| if run.virtual_time { "virtual time" } else { "real time" }.to_string()),
-    ("lengths", |run| run.scaling.clone().unwrap_or("as the plan stands".to_string())),
-];
-
-/// Says what differs between suites, and which figures it makes others.
-fn of_suites(base: &[&SuiteResults], device: &[&SuiteResults], out: &mut String) -> Incomparable {
-    let mut incomparable = Incomparable::default();
-    for (what, of) in CONDITIONS {
-        if let Some(values) = differ(base, device, of) {
-            incomparable.all = true;
-            let _ = writeln!(out, "not comparable, no verdicts: different {what}: {values}");
+pub(super) fn of(base: &[&File], device: &[&File], out: &mut String) -> Incomparable {
+    let [here, there] =
+        [base, device].map(|side| side.iter().copied().flat_map(conditions).collect::<Vec<_>>());
+    let mut asked: Vec<&Condition> = vec![];
+    for one in here.iter().chain(&there) {
+        if !asked.iter().any(|other| other.is_of(one)) {
+            asked.push(one);
         }
     }
-    plans(base, device, &mut incomparable, out);
-    let how = |run: &SuiteResults| {
-        let length = run.scaling.as_deref().unwrap_or("as the plan stands");
-        format!("{}, {}, wire {} Mbit/s, {length}", run.device, run.medium, run.wire_mbps)
-    };
-    if let Some(values) = differ(base, device, how) {
-        let _ = writeln!(out, "measured differently: {values}");
-    }
-    if let Some(values) = differ(base, device, |run| run.latency_definition.clone()) {
-        incomparable.latencies = true;
-        let _ = writeln!(
-            out,
-            "not comparable, no verdicts on latency: different definitions: {values}"
-        );
-    }
-    // Devices have their own scripts; one device with two is two under one name.
-    let all = || base.iter().chain(device);
-    let scripts = all().flat_map(|run| {
-        run.configurations.iter().map(|one| (&run.device, &one.name, plan::lines_of(&one.script)))
-    });
-    let scripts: Vec<(&String, &String, String)> = scripts.collect();
-    for (i, (of, name, script)) in scripts.iter().enumerate() {
-        let is_other = |(d, n, s): &(&String, &String, String)| d == of && n == name && s != script;
-        if scripts[..i].iter().any(is_other) && !incomparable.configurations.contains(name) {
-            incomparable.configurations.push((*name).clone());
-            let _ = writeln!(
-                out,
-                "not comparable, no verdicts on {name}: different device scripts of {of}"
-            );
-        }
-    }
-    incomparable
-}
-
-/// Plans, as far as they make the figures that both have what they are.
-fn plans(
-    base: &[&SuiteResults],
-    device: &[&SuiteResults],
-    incomparable: &mut Incomparable,
-    out: &mut String,
-) {
-    let meant = |run: &&SuiteResults| -> Meant {
-        let lengths = match run.virtual_time {
-            true => Lengths::Virtual,
-            false if run.scaling.is_some() => Lengths::Quick,
-            false => Lengths::Plan,
+    let mut found: Vec<(Of, String)> = vec![];
+    for one in asked {
+        let values = |side: &[Condition]| {
+            let of = side.iter().filter(|other| other.is_of(one));
+            let mut values: Vec<String> = of.map(|one| one.value.clone()).collect();
+            values.sort();
+            values.dedup();
+            values
         };
-        plan::of_suite(&run.plan, lengths)
-    };
-    let [base, device] = [base, device].map(|runs| runs.iter().map(meant).collect::<Vec<_>>());
-    let [base, device] = [&base, &device].map(|runs| runs.iter().collect::<Vec<_>>());
-    if let Some(values) = differ(&base, &device, |meant| meant.all.clone()) {
-        incomparable.all = true;
-        let _ = writeln!(out, "not comparable, no verdicts: different plans: {values}");
-    }
-    let all = || base.iter().chain(&device);
-    let mut kinds: Vec<&String> = all().flat_map(|meant| meant.procedures.keys()).collect();
-    kinds.sort();
-    kinds.dedup();
-    for kind in kinds {
-        // Who has no such procedure has no figures of it either.
-        let with = |side: &[&Meant]| -> Vec<String> {
-            side.iter().filter_map(|meant| meant.procedures.get(kind).cloned()).collect()
+        let Some(values) = differ(&values(&here), &values(&there)) else { continue };
+        let (what, on) = (&one.what, |name: &str| format!("not comparable, no verdicts{name}"));
+        let begin = match &one.of {
+            Of::None => {
+                found.push((Of::None, format!("different {what}: {values}\n")));
+                continue;
+            }
+            Of::All => on(""),
+            Of::Latencies => on(" on latency"),
+            Of::Procedure(name) | Of::Configuration(name) => on(&format!(" on {name}")),
         };
-        let (here, there) = (with(&base), with(&device));
-        let [here, there] = [&here, &there].map(|side| side.iter().collect::<Vec<&String>>());
-        if here.is_empty() || there.is_empty() {
-            continue;
-        }
-        if let Some(values) = differ(&here, &there, String::clone) {
-            // A goal is one of throughput's.
-            let procedure = if kind.starts_with("goal ") { "throughput" } else { kind };
-            incomparable.procedures.push(procedure.to_string());
-            let _ = writeln!(
-                out,
-                "not comparable, no verdicts on {procedure}: different plans: {values}"
-            );
-        }
+        let values = if one.is_script { String::new() } else { format!(": {values}") };
+        found.push((one.of.clone(), format!("{begin}: different {what}{values}\n")));
     }
-}
-
-/// The same of iperf3's.
-fn of_iperf3(
-    base: &[&iperf3::Results],
-    device: &[&iperf3::Results],
-    out: &mut String,
-) -> Incomparable {
-    let mut incomparable = Incomparable::default();
-    if let Some(values) = differ(base, device, |run| plan::of_iperf3(&run.plan, run.quick)) {
-        incomparable.all = true;
-        let _ = writeln!(out, "not comparable, no verdicts: different plans: {values}");
-    }
-    incomparable
+    let found = document::once(found);
+    found.iter().for_each(|(_, line)| *out += line);
+    Incomparable(found.into_iter().map(|(of, _)| of).collect())
 }
 
 /// The values of both sides, if they are not all one.
-fn differ<T>(base: &[&T], device: &[&T], of: fn(&T) -> String) -> Option<String> {
-    let values = |runs: &[&T]| {
-        let mut all: Vec<String> = runs.iter().map(|run| of(run)).collect();
-        all.sort();
-        all.dedup();
-        all
-    };
-    let (here, there) = (values(base), values(device));
-    if here == there && here.len() == 1 {
+fn differ(here: &[String], there: &[String]) -> Option<String> {
+    let all = || here.iter().chain(there);
+    let first = all().next()?;
+    if all().all(|value| value == first) {
         return None;
     }
     // Of long ones (plans) only the lines that not all have.
-    let lines = || here.iter().chain(&there);
-    let common = |line: &str| lines().all(|text| text.lines().any(|other| other == line));
+    let common = |line: &str| all().all(|text| text.lines().any(|other| other == line));
     let show = |texts: &[String]| {
         let own = |text: &String| -> String {
             let own: Vec<&str> = text.lines().filter(|line| !common(line)).collect();
             let more = if own.len() > 3 { ", …" } else { "" };
             own.iter().take(3).copied().collect::<Vec<_>>().join(", ") + more
         };
-        let all: Vec<String> = texts.iter().map(own).collect();
-        let all = all.join("; ");
+        let all = texts.iter().map(own).collect::<Vec<_>>().join("; ");
         if all.is_empty() { "nothing else".to_string() } else { all }
     };
-    Some(format!("{} | {}", show(&here), show(&there)))
+    Some(format!("{} | {}", show(here), show(there)))
 }
 
-/// The same of cells of `bench` that went over other wires, or with other commands on one device.
-fn of_bench(base: &[&Results], device: &[&Results], out: &mut String) -> Incomparable {
-    let mut incomparable = Incomparable::default();
-    let mut note = |mode: String, configuration: &str, why: String| {
-        let cell = format!("{mode}, {configuration}");
-        let line = format!("not comparable, no verdict: {cell}: {why}\n");
-        if !out.contains(&line) {
-            *out += &line;
-            incomparable.procedures.push(cell);
+fn conditions(run: &File) -> Vec<Condition> {
+    let mut all = match run {
+        File::Suite(run) => of_suite(run),
+        File::Iperf3(run) => {
+            vec![Condition::new(Of::All, "plans", plan::of_iperf3(&run.plan, run.quick))]
         }
+        File::Bench(run) => of_bench(run),
+        File::Survey(_) => vec![],
     };
-    let all = || base.iter().chain(device);
-    let rows: Vec<&Row> = all().flat_map(|run| &run.rows).collect();
-    let medium = |row: &Row| {
-        let of = &row.medium;
+    all.extend(run.environment().into_iter().flat_map(of_environment));
+    all
+}
+
+/// Where and how a run was made; `name = value` is the governor, processors kept free, the kernel's
+/// settings.
+fn of_environment(at: &Environment) -> Vec<Condition> {
+    let machine = at.machine.iter().chain(&at.sysctls).chain(&at.offloads);
+    let fixed = [
+        ("processors", at.cpu.clone()),
+        ("kernels", at.kernel.clone()),
+        ("builds", at.build.clone()),
+        ("processor features", at.features.join(" ")),
+        ("commits", at.commit.clone()),
+    ];
+    let settings = machine.filter_map(|line| line.split_once(" = "));
+    let settings = settings.map(|(name, value)| (name, value.to_string()));
+    let told = |(what, value)| Condition::new(Of::None, what, value);
+    fixed.into_iter().chain(settings).map(told).collect()
+}
+
+fn of_suite(run: &SuiteResults) -> Vec<Condition> {
+    let (lengths, clock) = match run.virtual_time {
+        true => (Lengths::Virtual, "virtual time"),
+        false if run.scaling.is_some() => (Lengths::Quick, "real time"),
+        false => (Lengths::Plan, "real time"),
+    };
+    let meant = plan::of_suite(&run.plan, lengths);
+    let SuiteResults { device, medium, wire_mbps, .. } = run;
+    let length = run.scaling.as_deref().unwrap_or("as the plan stands");
+    let wire = format!("{wire_mbps} Mbit/s");
+    let how = format!("{device}, {medium}, wire {wire}, {length}");
+    let mut all: Vec<Condition> = [
+        (Of::All, "traffic", run.traffic.clone()),
+        (Of::All, "numbers of sending ports", run.senders.to_string()),
+        (Of::All, "wires", wire),
+        (Of::All, "clocks", clock.to_string()),
+        (Of::All, "lengths", length.to_string()),
+        (Of::All, "plans", meant.all),
+        (Of::None, "ways to measure", how),
+        (Of::Latencies, "definitions", run.latency_definition.clone()),
+    ]
+    .map(|(of, what, value)| Condition::new(of, what, value))
+    .to_vec();
+    all.extend(meant.procedures.into_iter().map(|(key, lines)| {
+        // A goal is one of throughput's.
+        let procedure = if key.starts_with("goal ") { "throughput" } else { &key };
+        let of = Of::Procedure(procedure.to_string());
+        Condition { key, ..Condition::new(of, "plans", lines) }
+    }));
+    // Devices have their own scripts; one device with two is two under one name.
+    let scripts = run.configurations.iter().map(|one| {
+        let of = Of::Configuration(one.name.clone());
+        Condition::script(of, device, plan::lines_of(&one.script))
+    });
+    all.extend(scripts);
+    all
+}
+
+/// Cells of `bench` that went over other wires, or with other commands on one device.
+fn of_bench(run: &Results) -> Vec<Condition> {
+    let rows = run.rows.iter().map(|row| {
+        let Row { medium: of, frame_size, cores, configuration, .. } = row;
         let rate = row.wire_mbps.map_or(String::new(), |mbps| format!(" of {mbps} Mbit/s"));
         // What a frame cost them stands behind a colon, and is another number in each run.
         let who = |text: &str| text.split(": ").next().unwrap_or_default().to_string();
         let (sender, receiver) = (who(&of.generator), who(&of.receiver));
-        format!("{}{rate}, sent by {sender}, received by {receiver}", of.wire)
-    };
-    let cell = |row: &Row| (row.mode_name(), row.configuration.clone(), row.frame_size, row.cores);
-    for (i, row) in rows.iter().enumerate() {
-        let same = rows[..i].iter().find(|other| cell(other) == cell(row));
-        if let Some(same) = same.filter(|same| medium(same) != medium(row)) {
-            let why = format!("different wires: {} | {}", medium(same), medium(row));
-            note(row.mode_name(), &row.configuration, why);
-        }
-    }
-    let setups: Vec<_> = all().flat_map(|run| &run.setups).collect();
-    for (i, setup) in setups.iter().enumerate() {
-        let of = (&setup.device, setup.mode, setup.family, &setup.configuration);
-        let is_other = |other: &&&Setup| {
-            (&other.device, other.mode, other.family, &other.configuration) == of
-                && other.commands != setup.commands
-        };
-        if setups[..i].iter().any(|other| is_other(&other)) {
-            let why = format!("different device scripts of {}", setup.device);
-            note(setup.mode.of(setup.family), &setup.configuration, why);
-        }
-    }
-    incomparable
+        let medium = format!("{}{rate}, sent by {sender}, received by {receiver}", of.wire);
+        let cell = Of::Procedure(format!("{}, {configuration}", row.mode_name()));
+        let key = format!("{frame_size} {cores}");
+        Condition { key, ..Condition::new(cell, "wires", medium) }
+    });
+    let setups = run.setups.iter().map(|setup| {
+        let mode = setup.mode.of(setup.family);
+        let cell = Of::Procedure(format!("{mode}, {}", setup.configuration));
+        Condition::script(cell, &setup.device, setup.commands.join("\n"))
+    });
+    rows.chain(setups).collect()
 }

@@ -161,7 +161,7 @@ fn other_conditions() {
         ),
         (
             |run| run.environment.machine = vec!["governor = powersave".into()],
-            "different governor: performance and powersave",
+            "different governor: performance | powersave",
             true,
         ),
     ];
@@ -231,7 +231,7 @@ fn one_run_of_each_says_nothing() {
         "unclear: fewer than four runs",
         "only the base has: A little of everything, latency: load: none, 64 byte",
         "only what is compared has: A little of everything, latency: another: none, 64 byte",
-        "measured differently: ",
+        "different ways to measure: ",
         "incomplete: a run of A little of everything: it is not known why",
         "different processors: ",
     ] {

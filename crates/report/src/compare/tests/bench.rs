@@ -57,7 +57,7 @@ fn what_is_said() {
                 "2,000,000 fps  1.970   4:1  unclear",
                 "unclear: fewer than four runs of each can say nothing; the ratio is of medians",
                 "left out: of a run of bench: invalid: wirespeed router, Routing, conntrack, 64 byte: ",
-                "different processors: A and B",
+                "different processors: A | B",
             ],
         ),
         (
