@@ -80,19 +80,19 @@ pub fn document(results: &SuiteResults) -> Document {
             "streams" => streams::sections(&mut document, &cells),
             _ => document.table(table(results, &cells)),
         }
-        document.table(Table::lines(1, ways::by_direction(&cells)));
+        document.table(ways::by_direction(&cells));
         losses(&mut document, &cells);
         remarks(&mut document, &cells);
         document.page_only(courses(results, procedure, &cells));
     }
-    for (title, words, lines) in [
-        (CYCLES, 1, inside::cycles(results)),
-        (DROPPED, 4, inside::dropped(results)),
-        (SEEN, 1, trials::counted(results)),
+    for (title, table) in [
+        (CYCLES, inside::cycles(results)),
+        (DROPPED, inside::dropped(results)),
+        (SEEN, trials::counted(results)),
     ] {
-        if !lines.is_empty() {
+        if !table.rows.is_empty() {
             document.heading(title);
-            document.table(Table::lines(words, lines));
+            document.table(table);
         }
     }
     trials::reasons(results).into_iter().for_each(|reason| document.note(reason));

@@ -167,7 +167,7 @@ fn ask(run: &mut Run<'_>, search: &Bisection, load: PacketRate) -> Result<Outcom
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::procedure::simulated::{STEADY, Simulated};
+    use crate::procedure::tests::simulated::{STEADY, Simulated};
     use crate::procedure::{Measurer, TrialInput, TrialOutput};
     use std::time::Duration;
 

@@ -48,9 +48,6 @@ pub mod streams;
 // Means and medians of repetitions.
 pub mod spread;
 
-// Devices that are formulas.
-#[cfg(test)]
-mod simulated;
 #[cfg(test)]
 mod tests;
 

@@ -7,7 +7,6 @@ use super::frame_loss::frame_loss;
 use super::latency::latency;
 use super::recovery::{recovery, reset};
 use super::rfc6349::Found;
-use super::simulated::{STEADY, Simulated};
 use super::throughput::{Bisection, bisection, goals};
 use super::variation::variation;
 use super::*;
@@ -16,6 +15,10 @@ use crate::procedure::bisect::Bound;
 use crate::tcp::Transactions;
 use crate::trial::{Counts, Reason};
 use proptest::prelude::*;
+use simulated::{STEADY, Simulated};
+
+// Devices that are formulas.
+pub(super) mod simulated;
 
 const SECOND: Duration = Duration::from_secs(1);
 

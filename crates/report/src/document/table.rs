@@ -81,14 +81,6 @@ impl Table {
         table
     }
 
-    /// One of lines, of which the first has the heads; of none an empty one.
-    pub(crate) fn lines(words: usize, lines: Vec<Vec<String>>) -> Table {
-        let mut lines = lines.into_iter();
-        let mut table = Table::new(words, lines.next().unwrap_or_default());
-        lines.for_each(|line| table.row(line));
-        table
-    }
-
     /// Adds a row.
     pub fn row<T: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());

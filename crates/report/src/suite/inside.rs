@@ -7,54 +7,43 @@
 //!
 //! The same rows for the terminal and the page.
 
-use measure::suite_result::{Cell, SuiteResults};
+use crate::document::{Cell, Table};
+use measure::suite_result::{self, SuiteResults};
+use std::collections::BTreeSet;
 
-/// Cycles: a title line and a line for each cell that has some; nothing if none has.
-pub(crate) fn cycles(results: &SuiteResults) -> Vec<Vec<String>> {
+/// Cycles: a line for each cell that has some.
+pub(crate) fn cycles(results: &SuiteResults) -> Table {
     let cells = || results.cells.iter().filter(|cell| !cell.cycles.is_empty());
-    let mut facilities: Vec<&str> =
-        cells().flat_map(|c| c.cycles.keys()).map(String::as_str).collect();
-    facilities.sort_unstable();
-    facilities.dedup();
-    let mut lines = vec![];
+    let facilities: BTreeSet<&str> =
+        cells().flat_map(|cell| cell.cycles.keys()).map(String::as_str).collect();
+    let heads = ["configuration", "byte"].into_iter().chain(facilities.iter().copied());
+    let mut table = Table::new(1, heads.chain(["all"]));
     for cell in cells() {
-        let mut line = place(cell);
-        let of =
-            |facility: &&str| cell.cycles.get(*facility).map_or("-".into(), |n| format!("{n:.1}"));
-        line.extend(facilities.iter().map(of));
-        line.push(format!("{:.1}", cell.cycles.values().sum::<f64>()));
-        lines.push(line);
+        let of = |facility: &&str| cell.cycles.get(*facility).map(|n| format!("{n:.1}"));
+        let each = facilities.iter().map(|facility| Cell::maybe(of(facility)));
+        let all = format!("{:.1}", cell.cycles.values().sum::<f64>());
+        table.row(place(cell).into_iter().map(Cell::from).chain(each).chain([all.into()]));
     }
-    if !lines.is_empty() {
-        let names = ["configuration", "byte"].into_iter().chain(facilities).chain(["all"]);
-        lines.insert(0, names.map(str::to_string).collect());
-    }
-    lines
+    table
 }
 
-/// Drops: a title line and a line for each procedure in which something was dropped; nothing if
-/// nothing was.
-pub(crate) fn dropped(results: &SuiteResults) -> Vec<Vec<String>> {
-    let mut lines = vec![];
+/// Drops: a line for each procedure in which something was dropped.
+pub(crate) fn dropped(results: &SuiteResults) -> Table {
+    let mut table = Table::new(4, ["configuration", "byte", "procedure", "frames"]);
     for cell in results.cells.iter().filter(|cell| !cell.dropped.is_empty()) {
-        let mut line = place(cell);
         let reasons: Vec<String> =
             cell.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
-        line.extend([cell.procedure.clone(), reasons.join(", ")]);
-        lines.push(line);
+        let line = [cell.procedure.clone(), reasons.join(", ")];
+        table.row(place(cell).into_iter().chain(line));
     }
-    if !lines.is_empty() {
-        lines
-            .insert(0, ["configuration", "byte", "procedure", "frames"].map(str::to_string).into());
-    }
-    lines
+    table
 }
 
-fn place(cell: &Cell) -> Vec<String> {
+fn place(cell: &suite_result::Cell) -> [String; 2] {
     // Streams have lengths each.
     let size = match cell.procedure.as_str() {
         "streams" => "-".to_string(),
         _ => cell.size().to_string(),
     };
-    vec![cell.configuration.clone(), size]
+    [cell.configuration.clone(), size]
 }

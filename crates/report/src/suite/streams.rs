@@ -49,15 +49,14 @@ fn described(trial: &TrialRecord) -> Vec<[String; 3]> {
     trial.streams.iter().map(one).collect()
 }
 
-/// A line of heads, then a line for each stream, and one for all together if there are several. Faults
-/// that no stream has have no column.
-fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
+/// A line for each stream, and one for all together if there are several. Faults that no stream has have
+/// no column.
+fn counted(trial: &TrialRecord) -> Table {
     let seen = |fault: &&Fault| trial.streams.iter().any(|stream| fault.1(stream) > 0);
     let faults: Vec<&Fault> = FAULTS.iter().filter(seen).collect();
     let heads = ["stream", "sent", "received", "lost"].into_iter();
     let heads = heads.chain(faults.iter().map(|(name, _)| *name));
-    let heads = heads.chain(["sent/s", "received/s"]);
-    let mut lines: Vec<Vec<String>> = vec![heads.map(ToString::to_string).collect()];
+    let mut table = Table::new(1, heads.chain(["sent/s", "received/s"]));
     for stream in &trial.streams {
         let mut line = vec![stream.name.clone()];
         let counts = [stream.sent, stream.received, stream.lost];
@@ -68,7 +67,7 @@ fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
         }));
         let rate = |one: Option<Achieved>| one.map_or("-".to_string(), |one| whole(one.fps));
         line.extend([rate(stream.sending), rate(stream.arriving)]);
-        lines.push(line);
+        table.row(line);
     }
     if trial.streams.len() > 1 {
         let sum = |of: fn(&StreamRecord) -> u64| -> String {
@@ -78,19 +77,20 @@ fn counted(trial: &TrialRecord) -> Vec<Vec<String>> {
         line.extend([sum(|one| one.sent), sum(|one| one.received), sum(|one| one.lost)]);
         line.extend(faults.iter().map(|fault| sum(fault.1)));
         // They begin and end when they will: what all do in a second is the time series'.
-        line.resize(lines[0].len(), "-".to_string());
-        lines.push(line);
+        line.resize(table.heads.len(), "-".to_string());
+        table.row(line);
     }
-    lines
+    table.notes.push(beside(trial));
+    table
 }
 
 /// The line of all streams together.
 const ALL: &str = "all";
 
-/// How late frames were, and how much that varies: a line of heads, then a line for each stream, and
-/// one for all together if there are several. Of these there is neither PDV nor jitter: what varies from
-/// stream to stream is no variation.
-fn delays(trial: &TrialRecord) -> Vec<Vec<String>> {
+/// How late frames were, and how much that varies: a line for each stream, and one for all together if
+/// there are several. Of these there is neither PDV nor jitter: what varies from stream to stream is no
+/// variation.
+fn delays(trial: &TrialRecord) -> Table {
     const HEADS: [&str; 11] = [
         "stream", "p50", "p99.9", "max", "PDV", "IPDV min", "median", "max", "mean", "jitter",
         "most",
@@ -105,18 +105,19 @@ fn delays(trial: &TrialRecord) -> Vec<Vec<String>> {
         line.extend([of(|i| i.max_ns as f64), of(|i| i.mean_abs_ns)]);
         line
     };
-    let mut lines = vec![HEADS.map(ToString::to_string).to_vec()];
+    let mut table = Table::new(1, HEADS);
     for stream in &trial.streams {
         let mut line = line(&stream.name, stream.latency, stream.pdv_ns, stream.ipdv);
         line.extend([some(stream.jitter_ns), some(stream.jitter_max_ns)]);
-        lines.push(line);
+        table.row(line);
     }
     if trial.streams.len() > 1 {
         let mut line = line(ALL, trial.latency, None, trial.ipdv);
         line.resize(HEADS.len(), "-".to_string());
-        lines.push(line);
+        table.row(line);
     }
-    lines
+    table.notes.push(DELAYS.to_string());
+    table
 }
 
 /// What the columns of [`delays`] mean.
@@ -162,9 +163,7 @@ pub(super) fn sections(document: &mut Document, cells: &[&Cell]) {
         let mut said = Table::new(3, ["stream", "ports", "headers, lengths, load"]);
         described(trial).into_iter().for_each(|line| said.row(line));
         document.table(said);
-        for (lines, note) in [(counted(trial), beside(trial)), (delays(trial), DELAYS.to_string())]
-        {
-            document.table(Table { notes: vec![note], ..Table::lines(1, lines) });
-        }
+        document.table(counted(trial));
+        document.table(delays(trial));
     }
 }

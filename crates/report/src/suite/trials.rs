@@ -11,6 +11,7 @@
 //! for a line of their own: where frames are lost are gaps, and devices send their own.
 
 use super::{short, time};
+use crate::document::Table;
 use measure::suite_result::{Cell, SuiteResults, TrialRecord, total};
 
 /// What is counted of a trial.
@@ -43,20 +44,15 @@ fn is_shown(cell: &&Cell) -> bool {
     invalid(cell) > 0 || FAULTS.iter().any(|fault| sum(cell, fault) > 0)
 }
 
-/// A title line and a line for each cell with something to say; nothing if none has. Faults that no
-/// frame has have no column.
-pub(crate) fn counted(results: &SuiteResults) -> Vec<Vec<String>> {
+/// A line for each cell with something to say. Faults that no frame has have no column.
+pub(crate) fn counted(results: &SuiteResults) -> Table {
     let cells: Vec<&Cell> = results.cells.iter().filter(is_shown).collect();
-    if cells.is_empty() {
-        return vec![];
-    }
     let seen = |count: &&Count| cells.iter().any(|cell| sum(cell, count) > 0);
     let counts: Vec<&Count> = FAULTS.iter().chain(&BESIDE).filter(seen).collect();
     let heads = ["configuration", "byte", "procedure", "trials", "invalid"].into_iter();
-    let heads = heads.chain(counts.iter().map(|(name, _)| *name));
-    let mut lines: Vec<Vec<String>> = vec![heads.map(str::to_string).collect()];
+    let mut table = Table::new(1, heads.chain(counts.iter().map(|(name, _)| *name)));
     for cell in cells {
-        let mut line = vec![
+        let place = [
             cell.configuration.clone(),
             cell.size().to_string(),
             cell.procedure.clone(),
@@ -64,13 +60,13 @@ pub(crate) fn counted(results: &SuiteResults) -> Vec<Vec<String>> {
             invalid(cell).to_string(),
         ];
         let extent = cell.trials.iter().map(|trial| trial.extent_max).max().unwrap_or(0);
-        line.extend(counts.iter().map(|count| match (count.0, sum(cell, count)) {
+        let counted = counts.iter().map(|count| match (count.0, sum(cell, count)) {
             ("reordered", n) if n > 0 && extent > 0 => format!("{n} (by {extent})"),
             (_, n) => n.to_string(),
-        }));
-        lines.push(line);
+        });
+        table.row(place.into_iter().chain(counted));
     }
-    lines
+    table
 }
 
 /// Why trials are invalid: of each cell how many are, and for each reason how many and the last of them.
@@ -138,27 +134,29 @@ pub(crate) fn disturbed(results: &SuiteResults) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Cell as Shown;
 
     #[test]
     fn what_trials_saw() {
         let mut results = crate::suite::read(include_str!("../../data/test-1.json")).unwrap();
-        assert_eq!((counted(&results).len(), reasons(&results).len()), (0, 0), "nothing to say");
+        let said = (counted(&results).rows.len(), reasons(&results).len());
+        assert_eq!(said, (0, 0), "nothing to say");
         let cell = &mut results.cells[0];
         let n = cell.trials.len().to_string();
         (cell.trials[0].gaps, cell.trials[0].foreign) = (9, 2);
-        assert_eq!(counted(&results).len(), 0, "loss and ARP are nothing special");
+        assert_eq!(counted(&results).rows.len(), 0, "loss and ARP are nothing special");
         let cell = &mut results.cells[0];
         (cell.trials[0].duplicate, cell.trials[1].duplicate) = (3, 4);
         (cell.trials[1].reordered, cell.trials[1].extent_max) = (5, 2);
         (cell.trials[1].corrupt, cell.trials[1].wrong_size) = (8, 6);
         cell.trials[1].outcome = "invalid: the clocks differ by 3s".to_string();
-        let lines = counted(&results);
+        let table = counted(&results);
         assert_eq!(
-            lines[0][5..].join(","),
+            table.heads[5..].join(","),
             "duplicate,reordered,wrong size,bad checksum,gaps,foreign"
         );
         let expected = ["none", "64", "throughput", &n, "1", "7", "5 (by 2)", "6", "2", "9", "2"];
-        assert_eq!(lines[1], expected);
+        assert_eq!(table.rows, [expected.map(Shown::from).to_vec()]);
         let why = "none 64 byte, throughput: 1 invalid: the clocks differ by 3s";
         assert_eq!(reasons(&results), [why]);
         // Of a replay nobody knows what was a checksum.
@@ -172,9 +170,9 @@ mod tests {
         };
         let mut replayed = results.clone();
         replayed.cells[0].trials[1].streams = vec![altered(2)];
-        let lines = counted(&replayed);
-        assert_eq!(lines[0][7..9].join(","), "wrong size,altered", "{lines:?}");
-        assert_eq!(lines[1][7..9].join(","), "6,2", "{lines:?}");
+        let table = counted(&replayed);
+        assert_eq!(table.heads[7..9].join(","), "wrong size,altered", "{table:?}");
+        assert_eq!(table.rows[0][7..9], ["6", "2"].map(Shown::from), "{table:?}");
         assert_eq!(disturbed(&results), None);
         let trial = &mut results.cells[0].trials[0];
         (trial.stood_still_ns, trial.stolen_ns) = (2_000_000, 1_000_000);

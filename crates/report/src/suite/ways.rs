@@ -10,8 +10,10 @@
 //! stands there. Older files do not say it of each.
 
 use super::time;
+use crate::document::{Cell as Shown, Table};
 use measure::procedure::spread::Spread;
 use measure::suite_result::{Cell, StreamRecord};
+use std::collections::BTreeSet;
 
 /// A column: its head, what a direction's part of a trial has there, what is taken of the trials'.
 type Column = (&'static str, fn(&StreamRecord) -> Option<f64>, fn(&Spread) -> f64);
@@ -43,25 +45,22 @@ fn recovered(way: &StreamRecord) -> Option<f64> {
     way.time_ns.filter(|_| way.lost > 0).map(|ns| ns as f64)
 }
 
-/// A line of heads and one for each direction of each cell; nothing where there is one direction only.
-pub(crate) fn by_direction(cells: &[&Cell]) -> Vec<Vec<String>> {
-    let Some(procedure) = cells.first().map(|cell| cell.procedure.as_str()) else { return vec![] };
+/// A line for each direction of each cell; none where there is one direction only.
+pub(crate) fn by_direction(cells: &[&Cell]) -> Table {
+    let procedure = cells.first().map_or("", |cell| cell.procedure.as_str());
     let columns: &[Column] = match procedure {
         "latency" => &LATENCY,
         "delay-variation" => &VARIATION,
         "reset" => &SILENCE,
         "recovery" => &RECOVERY,
-        _ => return vec![],
+        _ => return Table::default(),
     };
     let heads = ["by direction", "byte", "way"].into_iter();
-    let heads = heads.chain(columns.iter().map(|(head, ..)| *head));
-    let mut lines = vec![heads.map(str::to_string).collect::<Vec<String>>()];
+    let mut table = Table::new(1, heads.chain(columns.iter().map(|(head, ..)| *head)));
     for cell in cells {
         let valid = || cell.trials.iter().filter(|trial| trial.is_valid());
-        let mut ways: Vec<(u32, u32)> =
+        let ways: BTreeSet<(u32, u32)> =
             valid().flat_map(|trial| &trial.directions).map(|way| (way.from, way.to)).collect();
-        ways.sort_unstable();
-        ways.dedup();
         for (from, to) in ways {
             let of = |(_, value, pick): &Column| {
                 let ways = valid().flat_map(|trial| &trial.directions);
@@ -70,14 +69,14 @@ pub(crate) fn by_direction(cells: &[&Cell]) -> Vec<Vec<String>> {
             };
             let values: Vec<Option<f64>> = columns.iter().map(of).collect();
             if values.iter().any(Option::is_some) || procedure == "recovery" {
-                let mut line = vec![cell.configuration.clone(), cell.size().to_string()];
-                line.push(format!("{from} to {to}"));
-                line.extend(values.into_iter().map(|ns| ns.map_or("-".to_string(), time)));
-                lines.push(line);
+                let size = cell.size().to_string();
+                let place = [cell.configuration.clone(), size, format!("{from} to {to}")];
+                let values = values.into_iter().map(|ns| Shown::maybe(ns.map(time)));
+                table.row(place.map(Shown::from).into_iter().chain(values));
             }
         }
     }
-    if lines.len() > 1 { lines } else { vec![] }
+    table
 }
 
 #[cfg(test)]
@@ -94,8 +93,9 @@ mod tests {
         for (n, way) in cell.trials.iter_mut().flat_map(|trial| &mut trial.directions).enumerate() {
             (way.lost, way.time_ns) = [(0, Some(0)), (7, Some(15_000))][n % 2];
         }
-        let lines = by_direction(&[cell]);
-        let shown: Vec<&[String]> = lines.iter().skip(1).map(|line| &line[2..]).collect();
-        assert_eq!(shown, [["1 to 2", "-", "-"], ["2 to 1", "15.0 µs", "15.0 µs"]]);
+        let rows = by_direction(&[cell]).rows;
+        let shown: Vec<&[Shown]> = rows.iter().map(|line| &line[2..]).collect();
+        let expected = [["1 to 2", "-", "-"], ["2 to 1", "15.0 µs", "15.0 µs"]];
+        assert_eq!(shown, expected.map(|line| line.map(Shown::from)));
     }
 }

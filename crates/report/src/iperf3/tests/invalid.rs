@@ -1,16 +1,16 @@
 //! Tests of invalid results: each is marked with its reason wherever it is shown, and has no part
 //! in any other figure.
 
-use super::tests::read;
-use super::{document, tests};
+use super::read;
 use crate::check::{Known, check};
 use crate::compare::tests::iperf3 as compared;
 use crate::export::iperf3 as records;
+use crate::iperf3::{document, tests, turns};
 use crate::json::write;
 use measure::iperf3::{Results, Validity};
 
-const LATENCIES: &str = include_str!("../../data/iperf3-1-latency.json");
-const PATHS: &str = include_str!("../../data/iperf3-1-path.json");
+const LATENCIES: &str = include_str!("../../../data/iperf3-1-latency.json");
+const PATHS: &str = include_str!("../../../data/iperf3-1-path.json");
 const WHY: &str = "the machine's host took its processors away for 9s";
 
 /// Stolen for nine seconds, and once before.
@@ -79,7 +79,7 @@ fn nothing_is_compared_with_it() {
     let mut results = read(tests::STORED).unwrap();
     let figures = |results: &Results| {
         let [a, b] = ["linux kernel", "wirespeed router"];
-        super::turns(results, [a, b]).len()
+        turns(results, [a, b]).len()
     };
     let (all, text) = (figures(&results), document(&results).text());
     assert!(all > 0 && text.contains("simple IMIX"));

@@ -5,10 +5,10 @@
 //!  Simulated { capacity, buffer, noise, flake, … } ─► Measurer: exact counts, no frame
 //! ```
 
-use super::tcp::{TcpLoad, TcpOutput};
-use super::{Measurer, Stop, TrialInput, TrialOutput};
 use crate::delay::Variation;
 use crate::latency_histogram::LatencyHistogram;
+use crate::procedure::tcp::{TcpLoad, TcpOutput};
+use crate::procedure::{Measurer, Stop, TrialInput, TrialOutput};
 use crate::trial::{Conditions, Counts, Trial};
 use crate::{Prng, tcp};
 use std::time::Duration;
@@ -16,46 +16,46 @@ use wire::PacketRate;
 
 /// A device and the tester in front of it. Rates are per port and second; there is one port.
 #[derive(Clone, Debug)]
-pub(super) struct Simulated {
+pub(in crate::procedure) struct Simulated {
     /// What the medium carries: bursts come at this rate.
-    pub(super) medium: f64,
+    pub(in crate::procedure) medium: f64,
     /// What the device forwards.
-    pub(super) capacity: f64,
+    pub(in crate::procedure) capacity: f64,
     /// How much less it does at times, as a share: each trial is somewhere in between.
-    pub(super) noise: f64,
+    pub(in crate::procedure) noise: f64,
     /// One trial in so many loses a frame for no reason; 0 for never.
-    pub(super) flake: u64,
+    pub(in crate::procedure) flake: u64,
     /// Frames it holds.
-    pub(super) buffer: f64,
+    pub(in crate::procedure) buffer: f64,
     /// Above its capacity it forwards less the more comes, by this share of what is too much.
-    pub(super) livelock: f64,
+    pub(in crate::procedure) livelock: f64,
     /// What the tester sends at most.
-    pub(super) tester: f64,
+    pub(in crate::procedure) tester: f64,
     /// The device pauses its senders rather than losing a frame.
-    pub(super) back_pressure: bool,
+    pub(in crate::procedure) back_pressure: bool,
     /// One trial in so many takes a tenth longer than its schedule; 0 for never.
-    pub(super) stretch: u64,
+    pub(in crate::procedure) stretch: u64,
     /// Latency: of frame i it is this, and i nanoseconds more, up to a hundred of them.
-    pub(super) latency_ns: u64,
+    pub(in crate::procedure) latency_ns: u64,
     /// How long it goes on losing after an overload.
-    pub(super) recovery: Duration,
+    pub(in crate::procedure) recovery: Duration,
     /// How long a reset takes.
-    pub(super) reset: Duration,
+    pub(in crate::procedure) reset: Duration,
     /// Connections it keeps, and how many new ones a second.
-    pub(super) table: (u64, f64),
+    pub(in crate::procedure) table: (u64, f64),
     /// Addresses it keeps, and how many new ones a second.
-    pub(super) addresses: (u64, f64),
+    pub(in crate::procedure) addresses: (u64, f64),
     /// The most data in a segment that it lets through.
-    pub(super) mss_most: u16,
-    pub(super) prng: Prng,
+    pub(in crate::procedure) mss_most: u16,
+    pub(in crate::procedure) prng: Prng,
     /// Trials run so far.
-    pub(super) n: u64,
+    pub(in crate::procedure) n: u64,
     /// Interrupted at this trial.
-    pub(super) interrupted_at: u64,
+    pub(in crate::procedure) interrupted_at: u64,
 }
 
 /// A gigabit and 64-byte frames: a device that does two thirds of it.
-pub(super) const STEADY: Simulated = Simulated {
+pub(in crate::procedure) const STEADY: Simulated = Simulated {
     medium: 1_488_095.0,
     capacity: 1e6,
     noise: 0.0,
