@@ -209,8 +209,10 @@ pub fn side_by_side<T: Send>(
         let device = dut.map(|dut| {
             scope.spawn(|| {
                 let pinned = pin(pair.map(|pair| pair.device));
-                if dut.rests() {
-                    machine::put_first();
+                match dut.rests() {
+                    true => machine::put_first(),
+                    false if yields => machine::prefer(None, NICE),
+                    false => {}
                 }
                 ready.store(true, Ordering::Release);
                 pinned.map(|()| work(dut, clock, &stop))

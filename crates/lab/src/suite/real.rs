@@ -15,13 +15,12 @@ use super::plan::End;
 use super::task::Task;
 use super::tester::Tester;
 use crate::clock::Clock;
-use crate::machine;
 use crate::placement::{Distance, Pair};
-use crate::two_cores::{Dut, NICE, Patch};
+use crate::two_cores::{Dut, Patch, side_by_side};
 use measure::procedure::Stop;
+use port::Slab;
 use port::memory::{self, MemoryPort};
 use port::slab::Slots;
-use port::{Slab, affinity};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +93,40 @@ impl Real {
     }
 }
 
+/// What is between the wires.
+enum Between<'a> {
+    Router(&'a mut BuiltIn, &'a mut [MemoryPort]),
+    Nothing(Patch<'a>),
+}
+
+/// The device's thread, which never sleeps: it sees for how long it was kept from working.
+struct Watched<'a> {
+    place: Between<'a>,
+    /// Raised when the device is to be started anew.
+    reset: &'a AtomicBool,
+    last: Option<Moment>,
+    stood_still: Duration,
+    ran: Result<(), Stop>,
+}
+
+impl Dut for Watched<'_> {
+    fn breathe(&mut self, now: Moment) -> usize {
+        let since = self.last.replace(now).map_or(Duration::ZERO, |last| now.since(last));
+        self.stood_still += if since > GAP { since } else { Duration::ZERO };
+        match &mut self.place {
+            Between::Nothing(patch) => patch.breathe(now),
+            Between::Router(device, ports) => {
+                if self.reset.load(Ordering::Relaxed) {
+                    self.reset.store(false, Ordering::Relaxed);
+                    self.ran = device.start_anew();
+                    self.last = None;
+                }
+                device.router.breathe(now, ports)
+            }
+        }
+    }
+}
+
 impl Testbed for Real {
     type Wire = MemoryPort;
 
@@ -110,72 +143,29 @@ impl Testbed for Real {
     }
 
     fn run(&mut self, task: &mut Task, reset_at: Option<Moment>) -> Result<(), Stop> {
-        let Real { tester, ports, device, slab, clock, .. } = self;
-        let Real { pair, quiet, interrupt, without, .. } = self;
-        let (clock, pair, quiet) = (*clock, *pair, *quiet);
-        let (ready, stop, reset) =
-            (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            let worked = scope.spawn(|| {
-                let pinned = affinity::pin(pair.device);
-                machine::prefer(None, NICE);
-                ready.store(true, Ordering::Release);
-                pinned.map_err(|error| cannot_pin(&error))?;
-                let mut stood_still = Duration::ZERO;
-                let mut watch = |last: Moment, now: Moment| {
-                    let since = now.since(last);
-                    stood_still += if since > GAP { since } else { Duration::ZERO };
-                    now
-                };
-                let mut now = clock.now();
-                if *without {
-                    let mut patch = Patch::new(ports, slab);
-                    while !stop.load(Ordering::Relaxed) {
-                        patch.breathe(now);
-                        now = watch(now, clock.now());
-                    }
-                    return Ok(stood_still);
-                }
-                while !stop.load(Ordering::Relaxed) {
-                    if reset.swap(false, Ordering::Relaxed) {
-                        device.start_anew()?;
-                        now = clock.now();
-                    }
-                    for _ in 0..64 {
-                        device.router.breathe(now, ports);
-                        now = watch(now, clock.now());
-                    }
-                }
-                Ok(stood_still)
-            });
-            let tester = scope.spawn(|| {
-                let pinned = affinity::pin(pair.tester);
-                machine::prefer(None, NICE);
-                while !ready.load(Ordering::Acquire) {
-                    std::thread::yield_now();
-                }
-                let drive = Drive {
-                    clock,
-                    quiet,
-                    interrupt,
-                    reset: reset_at.map(|at| (&reset, at)),
-                    patience: PATIENCE,
-                    yields: false,
-                    gap: GAP,
-                };
-                let ran = pinned.map_err(|e| cannot_pin(&e)).and_then(|()| drive.run(tester, task));
-                stop.store(true, Ordering::Release);
-                (ran, task)
-            });
-            match (tester.join(), worked.join()) {
-                (Ok((ran, task)), Ok(worked)) => {
-                    let still = &mut task.conditions.stood_still;
-                    *still = worked?.max(*still);
-                    ran
-                }
-                _ => Err(Stop::Broken("a thread of the trial panicked".to_string())),
-            }
-        })
+        let Real { tester, ports, device, slab, clock, pair, quiet, interrupt, .. } = self;
+        let reset = AtomicBool::new(false);
+        let place = match self.without {
+            true => Between::Nothing(Patch::new(ports, slab)),
+            false => Between::Router(device, ports),
+        };
+        let (last, stood_still, ran) = (None, Duration::ZERO, Ok(()));
+        let mut watched = Watched { place, reset: &reset, last, stood_still, ran };
+        let drive = Drive {
+            clock: *clock,
+            quiet: *quiet,
+            interrupt,
+            reset: reset_at.map(|at| (&reset, at)),
+            patience: PATIENCE,
+            yields: false,
+            gap: GAP,
+        };
+        let drive = || drive.run(tester, task);
+        let ran = side_by_side(Some(&mut watched), *clock, Some(*pair), true, drive);
+        let (ran, _) = ran.map_err(|error| cannot_pin(&error))?;
+        let still = &mut task.conditions.stood_still;
+        *still = watched.stood_still.max(*still);
+        watched.ran.and(ran)
     }
 
     fn renew(&mut self) -> Result<(), Stop> {

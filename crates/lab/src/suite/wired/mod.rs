@@ -34,14 +34,12 @@ use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
 use crate::clock::Clock;
 use crate::kernel::{self, Kernel};
-use crate::machine;
 use crate::placement::{Distance, Pair};
 use crate::real::spec::{Backend, Options};
 use crate::real::{Line, PortSpec};
-use crate::two_cores::NICE;
+use crate::two_cores::side_by_side;
 use clearing::Clearing;
 use measure::procedure::Stop;
-use port::affinity;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -191,19 +189,11 @@ impl Testbed for Wired {
         let (clock, quiet, pair) = (self.clock, self.quiet, self.pair);
         let interrupt = self.interrupt.clone();
         let tester = self.tester();
+        let (interrupt, reset, yields) = (&interrupt, None, true);
+        let drive = Drive { clock, quiet, interrupt, reset, patience: PATIENCE, yields, gap: GAP };
         // On a thread of its own, which alone is pinned and preferred.
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
-                affinity::pin(pair.tester).map_err(|error| cannot_pin(&error))?;
-                machine::prefer(None, NICE);
-                let (reset, yields) = (None, true);
-                let interrupt = &interrupt;
-                Drive { clock, quiet, interrupt, reset, patience: PATIENCE, yields, gap: GAP }
-                    .run(tester, task)
-            });
-            let panicked = |_| Err(Stop::Broken("a thread of the trial panicked".to_string()));
-            thread.join().unwrap_or_else(panicked)
-        })
+        let ran = side_by_side(None, clock, Some(pair), true, || drive.run(tester, task));
+        ran.map_err(|error| cannot_pin(&error))?.0
     }
 
     fn renew(&mut self) -> Result<(), Stop> {
