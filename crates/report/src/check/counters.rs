@@ -48,50 +48,46 @@ pub(super) fn check(table: &Table, _: &Known, note: &mut Note) -> bool {
 /// Of a table by size, without losses: no more was received than sent. (An interface receives other
 /// frames than it sends, and what has a time of its own is no rate of the same frames.)
 fn received(table: &Table, note: &mut Note) -> bool {
-    let has_times = ["begin_ns", "sending_ns", "arriving_ns"].iter().any(|name| table.has(name));
-    let pairs = [("tx_packet", "rx_packet", "frames"), ("tx_pps", "rx_pps", "frames a second")];
-    let mut found = false;
-    for (tx, rx, what) in pairs {
-        let is_pair = table.has(tx) && table.has(rx) && table.has("size_bytes");
-        found |= is_pair;
-        if !is_pair || has_times && (what != "frames" || table.has("begin_ns")) {
-            continue;
+    let has = |names: &[&str]| names.iter().all(|name| table.has(name));
+    let frames = has(&["tx_packet", "rx_packet", "size_bytes"]);
+    let rates = has(&["tx_pps", "rx_pps", "size_bytes"]);
+    let is_series = table.has("begin_ns");
+    let has_times = is_series || table.has("sending_ns") || table.has("arriving_ns");
+    for row in table.rows() {
+        if frames && !is_series {
+            came(table, row, ["tx_packet", "rx_packet"], "frames", note);
         }
-        // A count is exact, a rate is as exact as it is printed.
-        let slack = |row: &Row, sent: f64| match what {
-            "frames" => 0.0,
-            _ => table.digit(row, tx).max(sent * 1e-9),
-        };
-        for row in table.rows() {
-            let (sent, received) = (table.number(row, tx), table.number(row, rx));
-            let twice = table.number(row, "duplicate_packet").unwrap_or(0.0);
-            if let (Some(sent), Some(received)) = (sent, received)
-                && received - twice > sent + slack(row, sent)
-            {
-                let text = format!("{received} {what} received of {sent} sent");
-                note(Some(row.line), Kind::Impossible, text);
-            }
+        if rates && !has_times {
+            came(table, row, ["tx_pps", "rx_pps"], "frames a second", note);
         }
     }
-    found
+    frames || rates
+}
+
+/// How many are missing of those that were sent; more that came than were sent are told.
+fn came(table: &Table, row: &Row, [tx, rx]: [&str; 2], what: &str, note: &mut Note) -> Option<f64> {
+    let number = |name| table.number(row, name);
+    let (sent, received) = (number(tx)?, number(rx)?);
+    // (Of a table that does not count them, none.)
+    let twice = number("duplicate_packet").unwrap_or(0.0);
+    // A count is exact, a rate is as exact as it is printed.
+    let slack = if tx.ends_with("pps") { table.digit(row, tx).max(sent * 1e-9) } else { 0.0 };
+    let missing = sent - (received - twice);
+    if missing < -slack {
+        let text = format!("{received} {what} received of {sent} sent");
+        note(Some(row.line), Kind::Impossible, text);
+        return None;
+    }
+    Some(missing)
 }
 
 fn packets(table: &Table, row: &Row, note: &mut Note) {
-    let number = |name| table.number(row, name);
-    let (Some(tx), Some(rx), Some(lost)) =
-        (number("tx_packet"), number("rx_packet"), number("lost_packet"))
-    else {
-        return;
-    };
-    // (Of a table that does not count them, none.)
-    let twice = number("duplicate_packet").unwrap_or(0.0);
-    let and = if twice == 0.0 { String::new() } else { format!(", {twice} of them duplicates,") };
-    let exact = tx - (rx - twice);
-    if exact < 0.0 {
-        let text = format!("{rx} packets received{and} of {tx} sent");
-        note(Some(row.line), Kind::Impossible, text);
-    } else if lost >= 0.0 && exact != lost {
-        let text = format!("{tx} sent and {rx} received{and} leave {exact} lost, not {lost}");
+    let missing = came(table, row, ["tx_packet", "rx_packet"], "packets", note);
+    let Some((lost, missing)) = table.number(row, "lost_packet").zip(missing) else { return };
+    if lost >= 0.0 && missing != lost {
+        let number = |name| table.number(row, name).unwrap_or_default();
+        let (tx, rx) = (number("tx_packet"), number("rx_packet"));
+        let text = format!("{tx} sent and {rx} received leave {missing} lost, not {lost}");
         note(Some(row.line), Kind::Inconsistent, text);
     }
 }

@@ -109,34 +109,18 @@ impl Known {
     }
 }
 
-/// A file in which nothing could be checked.
+/// What is said of a file beside what is found in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct Said {
     /// The file.
     pub file: String,
-    /// Why.
-    pub why: String,
+    /// What.
+    pub text: String,
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: not checked: {}", self.file, self.why)
-    }
-}
-
-/// Columns of a file that say nothing to the checks: that it is silent says nothing of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotLookedAt {
-    /// The file.
-    pub file: String,
-    /// What it calls them.
-    pub columns: Vec<String>,
-}
-
-impl fmt::Display for NotLookedAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns: Vec<String> = self.columns.iter().map(|name| format!("`{name}`")).collect();
-        write!(f, "{}: no check looks at {}", self.file, columns.join(", "))
+        write!(f, "{}: {}", self.file, self.text)
     }
 }
 
@@ -146,9 +130,9 @@ pub struct Checked {
     /// Everything found, by file and line.
     pub findings: Vec<Finding>,
     /// The files in which there was nothing to check, or that could not be read.
-    pub unread: Vec<Unreadable>,
+    pub unread: Vec<Said>,
     /// The columns with numbers that no check looks at, by file.
-    pub not_looked_at: Vec<NotLookedAt>,
+    pub not_looked_at: Vec<Said>,
     /// Each device of [`Known::links`] that no file has, and which there are: with its wire left out
     /// less was checked than was asked for.
     pub no_such_device: Vec<String>,
@@ -168,14 +152,19 @@ pub fn check(files: &[(String, String)], known: &Known) -> Checked {
         match one(text, known, &mut note) {
             Ok(Some(table)) => tables.push((file.as_str(), table)),
             Ok(None) => {}
-            Err(why) => checked.unread.push(Unreadable { file: file.clone(), why }),
+            Err(why) => {
+                let (file, text) = (file.clone(), format!("not checked: {why}"));
+                checked.unread.push(Said { file, text });
+            }
         }
     }
     checked.no_such_device = no_such_device(&tables, known);
     for (file, table) in &tables {
-        let columns: Vec<String> = table.not_looked_at().into_iter().map(str::to_string).collect();
+        let columns: Vec<String> =
+            table.not_looked_at().into_iter().map(|name| format!("`{name}`")).collect();
         if !columns.is_empty() {
-            checked.not_looked_at.push(NotLookedAt { file: file.to_string(), columns });
+            let (file, text) = (file.to_string(), columns.join(", "));
+            checked.not_looked_at.push(Said { file, text: format!("no check looks at {text}") });
         }
     }
     checked.findings.sort_by(|a, b| (&a.file, a.line, a.kind).cmp(&(&b.file, b.line, b.kind)));

@@ -84,10 +84,17 @@ impl Table {
             Err(error) => return Err(format!("not CSV: {error}")),
         };
         let mut rows = Vec::new();
-        let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 };
+        let (mut at, mut line) = (0, 1);
         for record in reader.records() {
             let record = record.map_err(|error| format!("not CSV: {error}"))?;
-            let line = record.position().map_or(0, |position| lines.at(position.byte()));
+            // Behind the line ends that it begins with, whichever they are.
+            let byte = record.position().map_or(at, |position| position.byte() as usize);
+            let begin = text
+                .get(byte..)
+                .map_or(0, |rest| rest.len() - rest.trim_start_matches(['\r', '\n']).len());
+            let passed = text.get(at..byte + begin).unwrap_or_default().replace("\r\n", "\n");
+            line += passed.matches(['\r', '\n']).count() as u64;
+            at = byte + begin;
             rows.push(Row { line, cells: record.iter().map(str::to_string).collect() });
         }
         let is_unit = |cell: &String| {
@@ -270,28 +277,6 @@ impl Table {
             _ => bits.mega,
         };
         Some((number.value * scale, number.digit() * scale))
-    }
-}
-
-/// Counts lines from record to record.
-struct Lines<'a> {
-    text: &'a [u8],
-    at: usize,
-    line: u64,
-}
-
-impl Lines<'_> {
-    /// The line, from 1, of what follows the line ends at a byte, which is behind those asked for before.
-    fn at(&mut self, byte: u64) -> u64 {
-        let byte = usize::try_from(byte).unwrap_or(usize::MAX);
-        while let Some(&c) = self.text.get(self.at)
-            && (self.at < byte || matches!(c, b'\r' | b'\n'))
-        {
-            self.at += 1;
-            let is_whole = c == b'\r' && self.text.get(self.at) != Some(&b'\n');
-            self.line += u64::from(c == b'\n' || is_whole);
-        }
-        self.line
     }
 }
 

@@ -34,6 +34,15 @@ pub(crate) fn configurations<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
     once(cells.iter().map(|cell| cell.configuration.as_str()))
 }
 
+/// What is drawn of the cells of each configuration by themselves.
+fn by_configuration<'a>(cells: &[&'a Cell], draw: impl Fn(&str, &[&'a Cell]) -> String) -> String {
+    let of = |configuration: &str| {
+        let of = cells.iter().copied().filter(|cell| cell.configuration == configuration);
+        draw(configuration, &of.collect::<Vec<_>>())
+    };
+    configurations(cells).into_iter().map(of).collect()
+}
+
 fn find<'a>(cells: &[&'a Cell], configuration: &str, size: Size<'_>) -> Option<&'a Cell> {
     let of = |cell: &&&Cell| cell.configuration == configuration && cell.size() == size;
     cells.iter().find(of).copied()
@@ -82,14 +91,10 @@ fn by_strips(procedure: &str, with: &[&Cell]) -> String {
         let name = |cell: &Cell| cell.configuration.clone();
         return strips("Over time, by configuration", &name, with);
     }
-    let mut out = String::new();
-    for configuration in configurations(with) {
-        let of = with.iter().copied().filter(|cell| cell.configuration == configuration);
-        let of: Vec<&Cell> = of.collect();
+    by_configuration(with, |configuration, of| {
         let title = format!("Over time, by frame size: {configuration}");
-        out += &strips(&title, &|cell| cell.size().words(), &of);
-    }
-    out
+        strips(&title, &|cell| cell.size().words(), of)
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 
 use super::super::chart::{Chart, Series};
 use super::super::distribution;
-use super::{configurations, find, places, sizes};
+use super::{by_configuration, configurations, find, places, sizes};
 use crate::document::once;
 use crate::suite::{short, time, whole};
 use measure::SuiteResults;
@@ -120,18 +120,14 @@ fn rates(
     let all = cells.iter().flat_map(|cell| &cell.figures).map(|figure| figure.name.as_str());
     // Not the upper bounds beside them.
     let metrics = once(all.filter(|name| named(name)));
-    let configurations = configurations(cells);
     let title = "Frame rate by frame size";
-    if metrics.len() < 2 || configurations.len() < 2 {
+    if metrics.len() < 2 || configurations(cells).len() < 2 {
         return rates_of(results, (title, cells), ports, &metrics, y_name);
     }
-    let each = configurations.into_iter().map(|configuration| {
-        let of = cells.iter().copied().filter(|cell| cell.configuration == configuration);
-        let of: Vec<&Cell> = of.collect();
+    by_configuration(cells, |configuration, of| {
         let title = format!("{title}: {}", plain(configuration));
-        rates_of(results, (&title, &of), ports, &metrics, y_name)
-    });
-    each.collect()
+        rates_of(results, (&title, of), ports, &metrics, y_name)
+    })
 }
 
 /// A criterion in a word; whether it is a goal (RFC 9971) if that alone tells it from another.
@@ -284,10 +280,7 @@ fn by_size(
 fn losses(cells: &[&Cell]) -> String {
     /// Per cent of loss below which points are hardly told from zero, on an axis to 100.
     const LOW: f64 = 10.0;
-    let mut out = String::new();
-    for configuration in configurations(cells) {
-        let of: Vec<&Cell> =
-            cells.iter().copied().filter(|cell| cell.configuration == configuration).collect();
+    by_configuration(cells, |configuration, of| {
         let hundredths = |load: f64| (100.0 * load).round() as u32;
         let mut loads: Vec<u32> = of
             .iter()
@@ -333,14 +326,14 @@ fn losses(cells: &[&Cell]) -> String {
             }
             .svg()
         };
-        out += &chart("Frame loss rate by load", 100.0, &caption);
+        let mut out = chart("Frame loss rate by load", 100.0, &caption);
         let points = of.iter().flat_map(|cell| &cell.points).map(|point| point.loss_percent);
         let most = points.fold(0.0, f64::max);
         if most > 0.0 && most < LOW {
             out += &chart("Frame loss rate by load, drawn large", 0.0, "The same points.");
         }
-    }
-    out
+        out
+    })
 }
 
 /// Percentiles and the whole distribution, a pair of charts for each configuration.
@@ -354,16 +347,14 @@ fn latencies(cells: &[&Cell]) -> String {
         ("99.99 %", 0.9999),
         ("slowest", 1.0),
     ];
-    let mut out = String::new();
-    for configuration in configurations(cells) {
-        let of = cells.iter().filter(|cell| cell.configuration == configuration);
-        let of: Vec<&Cell> = of.copied().filter(|cell| !cell.histogram.is_empty()).collect();
-        let series = of.iter().map(|cell| {
+    by_configuration(cells, |configuration, of| {
+        let of = || of.iter().filter(|cell| !cell.histogram.is_empty());
+        let series = of().map(|cell| {
             let at = |share| at_quantile(&cell.histogram, share).map(|ns| ns.max(1) as f64);
             let points = SHARES.iter().map(|&(_, share)| at(share)).collect();
             Series::line(cell.size().words(), points)
         });
-        out += &Chart {
+        let percentiles = Chart {
             title: format!("Latency percentiles at the throughput rate: {}", plain(configuration)),
             caption: "Every frame of every repetition.".to_string(),
             y_name: "latency (logarithmic)",
@@ -371,19 +362,16 @@ fn latencies(cells: &[&Cell]) -> String {
             ..Chart::of_times(&SHARES.map(|(name, _)| name))
         }
         .svg();
-        let strips = of.iter().map(|cell| (cell.size().words(), &cell.histogram[..]));
+        let strips = of().map(|cell| (cell.size().words(), &cell.histogram[..]));
         let title = format!("Distribution of latency: {}", plain(configuration));
-        out += &distribution::svg(&title, QUANTILES, strips);
-    }
-    out
+        percentiles + &distribution::svg(&title, QUANTILES, strips)
+    })
 }
 
 /// PDV's distribution (RFC 5481 §4.2): by how much frames are slower than the fastest.
 fn variations(cells: &[&Cell]) -> String {
-    let mut out = String::new();
-    for configuration in configurations(cells) {
-        let of = cells.iter().filter(|cell| cell.configuration == configuration);
-        let shifted = of.filter_map(|cell| {
+    by_configuration(cells, |configuration, of| {
+        let shifted = of.iter().filter_map(|cell| {
             let least = cell.histogram.first()?.0;
             let less = cell.histogram.iter().map(|(ns, n)| (ns - least, *n)).collect();
             Some((cell.size().words(), less))
@@ -395,9 +383,8 @@ fn variations(cells: &[&Cell]) -> String {
                        together; the fastest themselves stand at the left edge. (The figure is the median of \
                        what each repetition has for itself, in the direction where that is the worst: one that \
                        is slower, and as steady, only moves to the right.)";
-        out += &distribution::svg(&title, caption, strips);
-    }
-    out
+        distribution::svg(&title, caption, strips)
+    })
 }
 
 /// Trials of a search: so many addresses, or so quickly, and how many frames went to every port.
