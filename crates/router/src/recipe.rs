@@ -18,7 +18,7 @@
 //! bit in the breaths that follow ([`Recipes::settle`]), so that forgetting takes no time.
 
 use crate::counter::{Count, CounterId, Counters};
-use crate::firewall::connection::flow::Kept;
+use crate::firewall::connection::flow::{Kept, flow_flag};
 use crate::firewall::gate::Gate;
 use crate::firewall::mark::Marks;
 use crate::interface::InterfaceId;
@@ -29,7 +29,7 @@ use crate::secret::Secret;
 use crate::trace::{Edited, Guard, Trace};
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
-use wire::Ipv4;
+use wire::{Ipv4, MacAddr};
 
 /// What all packets of a recipe have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +52,21 @@ pub(crate) struct Way {
     pub(crate) edits: Edits,
     /// What they are marked with when they leave.
     pub(crate) marks: Marks,
+}
+
+impl Way {
+    /// Whether a packet of a flow with these flags, with such a length, TTL, TOS and [flags](Guard::admits), goes a
+    /// special way as the first did.
+    #[inline(always)]
+    pub(crate) fn admits(
+        &self,
+        flow_flags: u8,
+        (ip_len, ttl, tos, flags): (u16, u8, u8, u16),
+        src_mac: MacAddr,
+    ) -> bool {
+        let lacks_fasttrack = self.fasttrack && flow_flags & flow_flag::FASTTRACK == 0;
+        !self.inward && !lacks_fasttrack && self.guard.admits(ip_len, ttl, tos, flags, src_mac)
+    }
 }
 
 /// What mangle writes into the headers of all packets of a recipe, who leave with these values.
@@ -119,7 +134,7 @@ impl Edits {
 pub(crate) struct Recipe {
     pub(crate) way: Way,
     /// The way asks for more than most: it ends here, is FastTracked, writes into headers, or has looked
-    /// at a MAC address. To know that no packet of it does takes one look instead of four.
+    /// at something that is not the same for all packets. To know that it does not takes one look.
     pub(crate) is_special: bool,
     pub(crate) count: Count,
     counters: Box<[CounterId]>,
@@ -137,6 +152,14 @@ struct Queued {
 /// This bit of a number says that the others are the place of a [`Queued`]: there are several queues on
 /// the way. One alone is in the flow's line.
 const QUEUED: u32 = 1 << 23;
+
+impl Kept {
+    /// Whether there are several queues on the way.
+    #[inline(always)]
+    pub(crate) fn is_by_several(self) -> bool {
+        self.recipe() & QUEUED != 0
+    }
+}
 
 /// Where on its way a packet meets a rule: its addresses and interfaces are others at each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,8 +318,7 @@ impl Recipes {
             number = recipe.same_hash;
         }
         let counters = trace.counters.as_slice().into();
-        let is_special =
-            way.inward || way.fasttrack || way.edits.any || way.guard.looks_at_source();
+        let is_special = way.inward || way.fasttrack || way.edits.any || !way.guard.admits_all();
         let count = Count::default();
         self.list.push(Recipe { way, is_special, count, counters, same_hash: first });
         let number = self.list.len() as u32;

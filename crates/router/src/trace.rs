@@ -53,30 +53,14 @@ impl Guard {
     /// TCP, the flags byte; for ICMP, the type (high byte) and code; for others, anything.
     #[inline(always)]
     pub fn admits(&self, len: u16, ttl: u8, tos: u8, flags_or_icmp: u16, src_mac: MacAddr) -> bool {
-        self.admits_header(len, ttl, tos, flags_or_icmp) && self.admits_source(src_mac)
-    }
-
-    /// The same, as far as it is about IP's header and the one behind it.
-    #[inline(always)]
-    pub(crate) fn admits_header(&self, len: u16, ttl: u8, tos: u8, flags_or_icmp: u16) -> bool {
         (word(ttl, tos, flags_or_icmp) ^ self.want) & self.mask == 0
             && len.wrapping_sub(self.len_min) <= self.len_max.wrapping_sub(self.len_min)
-    }
-
-    /// The same, as far as it is about Ethernet's.
-    #[inline(always)]
-    pub(crate) fn admits_source(&self, mac: MacAddr) -> bool {
-        !self.looked_at_src_mac || mac == self.src_mac
+            && (!self.looked_at_src_mac || src_mac == self.src_mac)
     }
 
     /// Whether it admits whatever comes.
     pub(crate) fn admits_all(&self) -> bool {
         self.mask == 0 && self.lengths() == (0, u16::MAX) && !self.looked_at_src_mac
-    }
-
-    /// Whether it is about Ethernet's header.
-    pub(crate) fn looks_at_source(&self) -> bool {
-        self.looked_at_src_mac
     }
 
     /// The IP total lengths admitted, both included.

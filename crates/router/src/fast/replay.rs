@@ -20,7 +20,7 @@ use crate::firewall::connection::flow::{Flow, FlowId, flow_flag};
 use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::NeighbourId;
-use crate::queue::{Decision, Label, QueueLeafId};
+use crate::queue::{Decision, Label, Path, QueueLeafId, Queues};
 use crate::router::Router;
 use crate::tool::profile::Facility;
 use port::{Batch, Frame, Slab};
@@ -221,13 +221,16 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     if plain.flow == FlowId::NONE {
         return Err(frame);
     }
-    let flows = r.v4.connections.flows();
-    let Some((id, flow)) = flows.confirm(plain.flow, plain.hash, &plain.tuple) else {
+    let found = r.v4.connections.confirm_mut(plain.flow, plain.hash, &plain.tuple);
+    let Some((id, mut flow)) = found else {
         return Err(frame);
     };
     let (flow_flags, next_hop, kept) = (flow.flags, NeighbourId(flow.next_hop), flow.kept());
-    if flow.generation != r.learnt.recipes.generation() && !revalidate(r, id) {
-        return Err(frame);
+    if flow.generation != r.learnt.recipes.generation() {
+        if !revalidate(r, id) {
+            return Err(frame);
+        }
+        flow = r.v4.connections.flow_mut(id);
     }
     let mut rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
     if !rewrite.is_fresh(&r.link.hosts) {
@@ -235,9 +238,10 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
             return Err(frame);
         }
         rewrite = &mut r.v4.neighbours.rewrites_mut()[next_hop.index()];
+        flow = r.v4.connections.flow_mut(id);
     }
     // Number 0, no recipe, is nobody's.
-    let Some((recipe, queues)) = r.learnt.recipes.get_mut(kept.recipe()) else {
+    let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) else {
         return Err(frame);
     };
     let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
@@ -254,17 +258,14 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     let Some(ip) = bytes.get_mut(l3..) else { return Err(frame) };
     let Some(head) = ip.first_chunk::<40>() else { return Err(frame) };
     let ip_len = u16::from_be_bytes([head[2], head[3]]);
-    let (ttl, tos) = (head[8], head[1]);
     let is_tcp = plain.tuple.protocol == protocol::TCP;
     let flags = if is_tcp { head[33] } else { 0 };
     let way = &recipe.way;
     let is_special = recipe.is_special;
-    let lacks_fasttrack = || way.fasttrack && flow_flags & flow_flag::FASTTRACK == 0;
     if way.ingress != came.ingress
-        || !way.guard.admits_header(ip_len, ttl, tos, flags.into())
         || ip_len > rewrite.mtu
         || flags & FIN_SYN_RST != 0
-        || is_special && (way.inward || lacks_fasttrack() || !way.guard.admits_source(src_mac))
+        || is_special && !way.admits(flow_flags, (ip_len, head[8], head[1], flags.into()), src_mac)
     {
         return Err(frame);
     }
@@ -277,8 +278,8 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
         if !segment.is_ok_and(|segment| r.v4.connections.tcp_fast(id, &segment, now_ms)) {
             return Err(frame);
         }
+        flow = r.v4.connections.flow_mut(id);
     }
-    let flow = r.v4.connections.flow_mut(id);
     flow.count(ip_len, now_ms);
     recipe.count.add(ip_len.into());
     let Some(head) = ip.first_chunk_mut() else { return Err(frame) };
@@ -295,45 +296,22 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     let (fasttrack, fast) = (way.fasttrack, way.fast);
     let mark = way.marks.packet;
     r.stats.paths.replayed += 1;
-    let mut leaf = kept.queue().unwrap_or(queues.places()[0]);
-    let mut place = 1;
-    while leaf != QueueLeafId::NONE {
-        let queue_len = u32::from(ip_len) + 14;
-        if PROFILED {
-            r.tools.profiler.enter(Facility::Queuing);
-        }
-        let decision = r.queues.offer(leaf, now, queue_len);
-        if PROFILED {
-            r.tools.profiler.enter(Facility::Networking);
-        }
+    let is_queued = kept.queue().is_some() || kept.is_by_several();
+    if PROFILED && is_queued {
+        r.tools.profiler.enter(Facility::Queuing);
+    }
+    if let Some(leaf) = kept.queue() {
+        let decision = r.queues.offer(leaf, now, u32::from(ip_len) + 14);
         if decision != Decision::Pass {
-            let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
-            let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
-            let (queues, in_interface) = (queues.skip(place), way.in_interface);
-            let tuple = r.v4.connections.flow(id).translate_destination(plain.tuple);
-            let tos = r.io.slab.bytes(&frame)[usize::from(l3) + 1]; // as mangle left it
-            let cost = Cost { len: queue_len, label: Label::v4(tuple, tos), mark };
-            came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
-            let depth = r.link.depth;
-            // Made where it is taken from: a wide load behind narrow stores waits for them.
-            let resume = Resume::Out(Leaving {
-                frame,
-                rest,
-                in_interface,
-                ingress,
-                l3,
-                fast,
-                fasttrack,
-                depth,
-                hop,
-                queues,
-                cost,
-            });
-            flow::queue(r, now, leaf, decision, resume, cost);
-            return Ok(());
+            return wait(r, now, (id, plain.tuple), came, frame, (leaf, decision, 1), passed);
         }
-        leaf = queues.places().get(place).copied().unwrap_or(QueueLeafId::NONE);
-        place += 1;
+    } else if is_queued
+        && let Some(stop) = offer_all(&mut r.queues, now, ip_len, r.learnt.recipes.queues(kept))
+    {
+        return wait(r, now, (id, plain.tuple), came, frame, stop, passed);
+    }
+    if PROFILED && is_queued {
+        r.tools.profiler.enter(Facility::Networking);
     }
     // Read before it is written: a wide load behind a narrow store to the same line waits for it.
     if !overwrite_header(bytes, l3, rewrite) {
@@ -345,6 +323,70 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
     passed.left(r, out, left, fast);
     r.transmit_marked(port, frame, fast, mark);
+    Ok(())
+}
+
+/// Offers a packet to several queues, one after the other; says where it stops, why, and how many it has come to.
+#[inline(never)]
+fn offer_all(
+    queues: &mut Queues<Resume>,
+    now: Moment,
+    ip_len: u16,
+    path: Path,
+) -> Option<(QueueLeafId, Decision, usize)> {
+    let leaves = path.places().iter().take_while(|&&leaf| leaf != QueueLeafId::NONE);
+    leaves.zip(1..).find_map(|(&leaf, places)| {
+        let decision = queues.offer(leaf, now, u32::from(ip_len) + 14);
+        (decision != Decision::Pass).then_some((leaf, decision, places))
+    })
+}
+
+/// Lets a packet wait in a queue, so many from the first on, or drops it. Out of line, so that little has to be
+/// saved for others.
+#[inline(never)]
+fn wait(
+    r: &mut Router,
+    now: Moment,
+    (id, tuple): (FlowId, FiveTuple),
+    came: Came,
+    frame: Frame,
+    (leaf, decision, places): (QueueLeafId, Decision, usize),
+    passed: &mut Passed,
+) -> Result<(), Frame> {
+    r.tools.profiler.enter(Facility::Networking);
+    let flow = r.v4.connections.flow(id);
+    let (kept, next_hop) = (flow.kept(), NeighbourId(flow.next_hop));
+    let tuple = flow.translate_destination(tuple);
+    let rewrite = r.v4.neighbours.rewrite(next_hop);
+    let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
+    // Its own, by which it was counted.
+    let Some((recipe, queues)) = r.learnt.recipes.get_mut(kept.recipe()) else {
+        unreachable!("a packet of flow {id:?} was counted by no recipe")
+    };
+    let way = &recipe.way;
+    let (in_interface, mark, queues) = (way.in_interface, way.marks.packet, queues.skip(places));
+    let (fast, fasttrack, ingress) = (way.fast, way.fasttrack, came.ingress);
+    let (rest, l3, depth) = (Vec::new(), came.l3.into(), r.link.depth);
+    let ip = &r.io.slab.bytes(&frame)[usize::from(came.l3)..];
+    // As mangle left it.
+    let (tos, ip_len) = (ip[1], u16::from_be_bytes([ip[2], ip[3]]));
+    came_fast(r, passed, came, (frame.len(), ip_len), fast, fasttrack);
+    let cost = Cost { len: u32::from(ip_len) + 14, label: Label::v4(tuple, tos), mark };
+    // Made where it is taken from: a wide load behind narrow stores waits for them.
+    let resume = Resume::Out(Leaving {
+        frame,
+        rest,
+        in_interface,
+        ingress,
+        l3,
+        fast,
+        fasttrack,
+        depth,
+        hop,
+        queues,
+        cost,
+    });
+    flow::queue(r, now, leaf, decision, resume, cost);
     Ok(())
 }
 

@@ -67,12 +67,10 @@ pub(super) fn replay<const HEADER: usize>(
     let flags = if is_tcp { ip.get(HEADER_LEN + 13).map_or(u8::MAX, |&flags| flags) } else { 0 };
     let way = &recipe.way;
     let is_special = recipe.is_special;
-    let lacks_fasttrack = || way.fasttrack && flow_flags & flow_flag::FASTTRACK == 0;
     if way.ingress != came.ingress
-        || !way.guard.admits_header(ip_len, hop_limit, class, flags.into())
         || ip_len > rewrite.mtu
         || flags & FIN_SYN_RST != 0
-        || is_special && (way.inward || lacks_fasttrack() || !way.guard.admits_source(src_mac))
+        || is_special && !way.admits(flow_flags, (ip_len, hop_limit, class, flags.into()), src_mac)
     {
         return Err(frame);
     }

@@ -127,12 +127,14 @@ impl Level {
         // than foreseeing it.
         let elapsed = now.as_nanos().saturating_sub(self.last.as_nanos());
         let fresh = (elapsed.min(longest_ns) * terms.per_ns) as i64;
-        self.last = self.last.max(now);
         let (tokens, price) = ((self.tokens + fresh).min(terms.capacity), terms.price(len));
-        // Enough, or a full bucket.
-        let enough = tokens >= price.min(terms.capacity);
-        self.tokens = if enough { tokens - price } else { tokens };
-        enough
+        // Neither enough nor a full bucket: it is filled when somebody asks again.
+        if tokens < price && tokens < terms.capacity {
+            return false;
+        }
+        self.last = self.last.max(now);
+        self.tokens = tokens - price;
+        true
     }
 
     /// Pays for `len` bytes at `when`, which [`ready`](Self::ready) gave. The part of a nanosecond

@@ -10,9 +10,9 @@ use std::ops::{Index, IndexMut};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf {
     pub(super) level: Level,
-    /// What it has counted of late; what does not fit is [carried](super::activity::Active::carry).
-    bytes: u32,
-    packets: u32,
+    /// What it has counted of late, bytes and 2³² times packets; what does not fit is
+    /// [carried](super::activity::Active::carry).
+    counted: u64,
     /// The number of its limit; of a class its place, and the bit [`CLASS`].
     pub(super) limit: u32,
     /// Its place among the active, with the bit [`WAITS`] if somebody waits in it and it is plain; or
@@ -26,26 +26,25 @@ pub(super) const WAITS: u32 = 1 << 31;
 
 impl Leaf {
     pub(super) const fn new() -> Leaf {
-        Leaf { level: Level::NONE, bytes: 0, packets: 0, limit: 0, state: IDLE }
+        Leaf { level: Level::NONE, counted: 0, limit: 0, state: IDLE }
     }
 
     /// Counts a packet; says whether there may be no room for another. Packets are fewer than bytes.
     #[inline(always)]
     pub(super) fn count(&mut self, len: u32) -> bool {
-        self.bytes += len.min(FULL);
-        self.packets += 1;
-        self.bytes >= FULL
+        self.counted += PACKET | u64::from(len.min(FULL));
+        self.counted as u32 >= FULL
     }
 
     /// The bytes and packets that it has counted and nobody carried.
     pub(super) fn counters(&self) -> (u64, u64) {
-        (self.bytes.into(), self.packets.into())
+        (self.counted % PACKET, self.counted / PACKET)
     }
 
     /// Takes them out.
     pub(super) fn take_counters(&mut self) -> (u64, u64) {
         let counters = self.counters();
-        (self.bytes, self.packets) = (0, 0);
+        self.counted = 0;
         counters
     }
 
@@ -72,6 +71,7 @@ impl Leaf {
 
 /// As much again still fits, and no packet is longer.
 const FULL: u32 = 1 << 31;
+const PACKET: u64 = 1 << 32;
 
 /// Both leaves of a queue.
 #[derive(Clone, Copy, Debug)]

@@ -393,6 +393,27 @@ impl<A: Family> FlowTable<A> {
         }
     }
 
+    /// The same, to be written to.
+    #[inline(always)]
+    pub(crate) fn confirm_mut(
+        &mut self,
+        candidate: FlowId,
+        hash: u32,
+        tuple: &FiveTuple<A>,
+    ) -> Option<(FlowId, &mut Flow<A>)> {
+        if !self.is_of(candidate, tuple) {
+            return self.find_mut(hash, tuple);
+        }
+        Some((candidate, self.flow_mut(candidate)))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_mut(&mut self, hash: u32, tuple: &FiveTuple<A>) -> Option<(FlowId, &mut Flow<A>)> {
+        let id = self.find(hash, tuple)?;
+        Some((id, self.flow_mut(id)))
+    }
+
     /// Whether a flow is there, and the tuple's.
     #[inline(always)]
     pub(crate) fn is_of(&self, id: FlowId, tuple: &FiveTuple<A>) -> bool {

@@ -206,6 +206,17 @@ impl<A: Family> Connections<A> {
         self.table.flow_mut(id)
     }
 
+    /// The flow of a packet that may be this one, to count the packet.
+    #[inline(always)]
+    pub(crate) fn confirm_mut(
+        &mut self,
+        candidate: FlowId,
+        hash: u32,
+        tuple: &FiveTuple<A>,
+    ) -> Option<(FlowId, &mut Flow<A>)> {
+        self.table.confirm_mut(candidate, hash, tuple)
+    }
+
     /// A flow, if it is still that of the tuple.
     #[inline(always)]
     pub(crate) fn flow_if(&mut self, id: FlowId, tuple: &FiveTuple<A>) -> Option<&mut Flow<A>> {
