@@ -16,11 +16,11 @@ pub fn element<T>(slice: &[T], index: usize) {
     }
 }
 
-/// Asks for the first `lines` cache lines of `slice[index]`.
+/// Asks for these cache lines of `slice[index]`.
 #[inline(always)]
-pub fn lines<T>(slice: &[T], index: usize, lines: usize) {
+pub fn lines<T>(slice: &[T], index: usize, lines: std::ops::Range<usize>) {
     let start = slice.as_ptr().wrapping_add(index).cast::<u8>();
-    for line in 0..lines {
+    for line in lines {
         address(start.wrapping_add(64 * line));
     }
 }

@@ -8,7 +8,8 @@
 //!
 //! Three passes over the batch, each asking for the memory the next one reads, so that the misses
 //! of 64 packets overlap. Anything out of the ordinary (fragment, option, TTL, SYN, FIN, RST, a
-//! guard that does not admit, a neighbour that is not ready) goes to the slow path, in its place.
+//! guard that does not admit, a neighbour that is not ready) goes to the slow path, in its place. Of
+//! thousands of queues a packet's own is asked for some packets before its turn.
 
 use super::common::{
     self, Came, Common, IN_SESSION, IN_TAGGED_SESSION, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED,
@@ -104,8 +105,10 @@ fn receive_at<const PROFILED: bool, const HEADER: usize>(
         let mut others = [came; Batch::CAPACITY];
         look_again(r, port, &mut plain, &mut others, batch);
         find_flows(r, &mut plain[..n]);
-        look_ahead(r, &plain[..n]);
-        for ((plain, came), frame) in plain.iter().zip(&others).zip(batch.drain()) {
+        let ahead = Ahead::of(r, &plain[..n]);
+        for (at, ((plain, came), frame)) in plain.iter().zip(&others).zip(batch.drain()).enumerate()
+        {
+            ahead.turn(r, at);
             if let Err(frame) = replay_any(r, now, plain, *came, frame, &mut passed) {
                 passed.leave(r, now, port, frame);
             }
@@ -113,8 +116,9 @@ fn receive_at<const PROFILED: bool, const HEADER: usize>(
         return passed.settle(r);
     }
     find_flows(r, &mut plain[..n]);
-    look_ahead(r, &plain[..n]);
-    for (plain, frame) in plain.iter().zip(batch.drain()) {
+    let ahead = Ahead::of(r, &plain[..n]);
+    for (at, (plain, frame)) in plain.iter().zip(batch.drain()).enumerate() {
+        ahead.turn(r, at);
         if let Err(frame) = replay::<PROFILED, HEADER>(r, now, plain, came, frame, &mut passed) {
             passed.leave(r, now, port, frame);
         }
@@ -145,31 +149,58 @@ pub(super) fn find_flows(r: &Router, plain: &mut [Plain]) {
     }
 }
 
-/// Asks for the recipes of packets, and for the queues on their ways, where they are too many for the caches.
-#[inline(always)]
-fn look_ahead(r: &Router, plain: &[Plain]) {
-    if r.learnt.recipes.are_many() || r.queues.are_many() {
-        look_at_kept(r, plain);
-    }
+/// The queues on the ways of a batch's packets, where they are too many for the caches: those at some distance are
+/// asked for while a packet is replayed.
+struct Ahead {
+    leaves: [QueueLeafId; Batch::CAPACITY],
+    n: usize,
+    /// Nobody waits: it is enough to ask for leaves.
+    are_idle: bool,
 }
 
-/// One thing after the other for the whole batch, so that the misses of its packets overlap.
-#[inline(never)]
-fn look_at_kept(r: &Router, plain: &[Plain]) {
-    let (flows, recipes) = (r.v4.connections.flows(), &r.learnt.recipes);
-    let with_flow = plain.iter().filter(|plain| plain.flow != FlowId::NONE);
-    // Of what is forgotten, the number of the queue says nothing.
-    let kept = with_flow.map(|plain| flows.flow(plain.flow).kept()).filter(|kept| !kept.is_none());
-    if recipes.are_many() {
-        kept.clone().for_each(|kept| recipes.prefetch(kept));
+impl Ahead {
+    /// Asks for the recipes of packets, and for the first packets' queues.
+    #[inline(always)]
+    fn of(r: &Router, plain: &[Plain]) -> Ahead {
+        let leaves = [QueueLeafId::NONE; Batch::CAPACITY];
+        let mut ahead = Ahead { leaves, n: 0, are_idle: false };
+        if r.learnt.recipes.are_many() || r.queues.are_many() {
+            ahead.find(r, plain);
+        }
+        ahead
     }
-    let mut leaves = [QueueLeafId(0); Batch::CAPACITY];
-    let mut n = 0;
-    for leaf in kept.filter_map(|kept| kept.queue().or_else(|| recipes.queues(kept).first())) {
-        leaves[n] = leaf;
-        n += 1;
+
+    #[inline(never)]
+    fn find(&mut self, r: &Router, plain: &[Plain]) {
+        let (flows, recipes) = (r.v4.connections.flows(), &r.learnt.recipes);
+        let kept = |plain: &Plain| match plain.flow {
+            FlowId::NONE => None,
+            // Of what is forgotten, the number of the queue says nothing.
+            flow => Some(flows.flow(flow).kept()).filter(|kept| !kept.is_none()),
+        };
+        if recipes.are_many() {
+            plain.iter().filter_map(kept).for_each(|kept| recipes.prefetch(kept));
+        }
+        for (leaf, plain) in self.leaves.iter_mut().zip(plain) {
+            let queue =
+                kept(plain).and_then(|kept| kept.queue().or_else(|| recipes.queues(kept).first()));
+            *leaf = queue.unwrap_or(QueueLeafId::NONE);
+        }
+        (self.n, self.are_idle) = (plain.len(), r.queues.are_idle());
+        r.queues.look_ahead(&self.leaves[..self.n]);
     }
-    r.queues.look_ahead(&leaves[..n]);
+
+    /// A packet's turn has come.
+    #[inline(always)]
+    fn turn(&self, r: &Router, at: usize) {
+        if self.n == 0 {
+            return;
+        }
+        match self.are_idle {
+            true => r.queues.look_ahead_idle(&self.leaves, at),
+            false => r.queues.look_ahead_from(&self.leaves[..self.n], at),
+        }
+    }
 }
 
 /// Looks again at what was not plain: takes priority tags off, and finds what others came through.

@@ -212,6 +212,12 @@ impl Bucket {
             return None;
         }
         self.level.fill(&self.terms, now);
+        self.debt_until()
+    }
+
+    /// The same of a bucket that was filled now.
+    #[inline]
+    pub(super) fn debt_until(&self) -> Option<Moment> {
         (self.level.tokens < 0).then(|| self.level.ready(&self.terms, 0))
     }
 

@@ -34,7 +34,11 @@ use super::path::Path;
 use super::settings::Settings;
 use super::tree::{CLASS, Forest};
 use super::wheel::Wheel;
+use ahead::Soon;
 use wire::Moment;
+
+// Memory that packets touch soon.
+mod ahead;
 
 /// A queue's half: what limits one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,8 +128,6 @@ pub struct Queues<T> {
     dropped: Vec<T>,
 }
 
-/// For so many who are due next memory is asked at a time.
-const SOON: usize = 32;
 /// The wheel's key of those who may send at once.
 const AT_ONCE: u32 = u32::MAX;
 
@@ -291,28 +293,6 @@ impl<T> Queues<T> {
         self.dropped.pop()
     }
 
-    /// Whether they are too many for the caches.
-    #[inline(always)]
-    pub(crate) fn are_many(&self) -> bool {
-        self.leaves.queues() > 1024
-    }
-
-    /// Asks for what packets on their way to these leaves will touch: of all of them one thing after the
-    /// other, so that their misses overlap.
-    pub(crate) fn look_ahead(&self, leaves: &[QueueLeafId]) {
-        leaves.iter().for_each(|&id| self.leaves.prefetch(id));
-        if self.wheel.soonest().is_some() {
-            let waits = |&&id: &&QueueLeafId| self.leaves[id].waits();
-            let places = leaves.iter().filter(waits).filter_map(|&id| self.leaves[id].place());
-            places.for_each(|place| self.activity.foresee(place));
-        }
-        if !self.forest.is_empty() {
-            let classes = || leaves.iter().filter_map(|&id| self.class(id));
-            classes().for_each(|at| self.forest.foresee(at));
-            classes().for_each(|at| self.forest.classes[at as usize].discipline.foresee());
-        }
-    }
-
     /// What becomes of a packet of `len` bytes (IP length + 14) at `now`.
     ///
     /// # Panics
@@ -457,9 +437,12 @@ impl<T> Queues<T> {
                 }
             }
         }
-        let mut foreseen = 0;
+        let are_many = self.are_many() || self.nodes.are_many();
+        let mut soon = are_many.then(Soon::default);
         while let Some((deadline, key)) = self.wheel.pop(now) {
-            foreseen = if foreseen == 0 { self.foresee() } else { foreseen - 1 };
+            if let Some(soon) = &mut soon {
+                self.foresee(soon);
+            }
             if key == AT_ONCE {
                 self.at_once = false;
                 self.serve(deadline, &mut go);
@@ -467,11 +450,13 @@ impl<T> Queues<T> {
             }
             if key & CLASS != 0 {
                 let (list, wheel) = (&mut self.nodes.list, &mut self.wheel);
-                if let Some((id, node)) = self.forest.due_alone(key & !CLASS, list, wheel, deadline)
-                {
-                    self.give(id, node, &mut go);
+                match self.forest.due_alone(key & !CLASS, list, wheel, deadline) {
+                    Some((id, node)) => self.give(id, node, &mut go),
+                    None => self.serve(deadline, &mut go),
                 }
-                self.serve(deadline, &mut go);
+                if self.forest.is_ready() {
+                    self.serve(deadline, &mut go);
+                }
                 continue;
             }
             let id = QueueLeafId(key);
@@ -511,10 +496,15 @@ impl<T> Queues<T> {
     }
 
     /// Takes out what a leaf's discipline has dropped, and counts it.
+    #[inline]
     fn note_dropped(&mut self, id: QueueLeafId) {
-        if self.nodes.list.dropped.is_empty() {
-            return;
+        if !self.nodes.list.dropped.is_empty() {
+            self.count_all_dropped(id);
         }
+    }
+
+    #[inline(never)]
+    fn count_all_dropped(&mut self, id: QueueLeafId) {
         for node in std::mem::take(&mut self.nodes.list.dropped) {
             self.count_dropped(id);
             self.dropped.extend(self.nodes.take(node));
@@ -584,28 +574,6 @@ impl<T> Queues<T> {
     /// The place of a leaf's class, if it is one.
     fn class(&self, id: QueueLeafId) -> Option<u32> {
         self.leaves[id].class()
-    }
-
-    /// Asks for the memory of those who are due next, and says how many they are: with thousands of queues,
-    /// all that a packet needs to go on has left the caches since it came.
-    fn foresee(&mut self) -> usize {
-        let mut keys = [0; SOON];
-        let n = self.wheel.upcoming(&mut keys);
-        let keys = &keys[..n];
-        let classes = || {
-            keys.iter().filter(|&&key| key & CLASS != 0 && key != AT_ONCE).map(|key| key & !CLASS)
-        };
-        let leaves = || keys.iter().filter(|&&key| key & CLASS == 0).map(|&key| QueueLeafId(key));
-        leaves().for_each(|id| self.leaves.prefetch(id));
-        classes().for_each(|at| self.forest.foresee(at));
-        leaves().filter_map(|id| self.leaves[id].place()).for_each(|at| self.activity.foresee(at));
-        let discipline = |at: u32| &self.forest.classes[at as usize].discipline;
-        classes().for_each(|at| discipline(at).foresee());
-        let active = |id| self.activity.get(self.leaves[id].place()?);
-        let plain = leaves().filter_map(|id| active(id)?.ring.first());
-        let shaped = classes().filter_map(|at| discipline(at).likely());
-        plain.chain(shaped).for_each(|node| self.nodes.foresee(node));
-        n
     }
 
     /// Lets these wait in a plain leaf.

@@ -68,7 +68,6 @@ impl Marks {
 #[repr(align(64))] // one cache line: each is alone when its turn comes
 pub(super) struct Node {
     pub(super) len: u32,
-    pub(super) next: u32,
     /// When it came.
     pub(super) came: Moment,
     pub(super) label: Label,
@@ -91,6 +90,8 @@ struct Place<T>(Option<T>);
 #[derive(Clone, Debug)]
 pub(super) struct List {
     nodes: Vec<Node>,
+    /// Who stands behind each: apart, for whoever comes must not ask for the line of the one before.
+    next: Vec<u32>,
     /// The first free node.
     free: u32,
     /// What disciplines have dropped since somebody took it.
@@ -99,7 +100,7 @@ pub(super) struct List {
 
 impl<T> Default for Nodes<T> {
     fn default() -> Nodes<T> {
-        let list = List { nodes: Vec::new(), free: NONE, dropped: Vec::new() };
+        let list = List { nodes: Vec::new(), next: Vec::new(), free: NONE, dropped: Vec::new() };
         Nodes { list, waiting: Vec::new() }
     }
 }
@@ -107,15 +108,16 @@ impl<T> Default for Nodes<T> {
 impl<T> Nodes<T> {
     /// Takes a packet in; it stands in no ring yet.
     pub(super) fn put(&mut self, waiting: T, len: u32, label: Label, now: Moment) -> u32 {
-        let node = Node { len, next: NONE, came: now, label, marks: Marks::default() };
+        let node = Node { len, came: now, label, marks: Marks::default() };
         let list = &mut self.list;
         if list.free == NONE {
             list.nodes.push(node);
+            list.next.push(NONE);
             self.waiting.push(Place(Some(waiting)));
             return list.nodes.len() as u32 - 1;
         }
         let id = list.free;
-        list.free = list.nodes[id as usize].next;
+        list.free = list.next[id as usize];
         list.nodes[id as usize] = node;
         self.waiting[id as usize].0 = Some(waiting);
         // The next to be taken.
@@ -125,7 +127,7 @@ impl<T> Nodes<T> {
 
     /// Takes a packet out, which stands in no ring any more.
     pub(super) fn take(&mut self, id: u32) -> Option<T> {
-        self.list.nodes[id as usize].next = self.list.free;
+        self.list.next[id as usize] = self.list.free;
         self.list.free = id;
         self.waiting[id as usize].0.take()
     }
@@ -135,6 +137,11 @@ impl<T> Nodes<T> {
     pub(super) fn foresee(&self, id: u32) {
         self.list.foresee(id);
         port::prefetch::element(&self.waiting, id as usize);
+    }
+
+    /// Whether they are too many for the nearest caches.
+    pub(super) fn are_many(&self) -> bool {
+        self.waiting.len() > 4096
     }
 
     /// What waits, in no particular order.
@@ -156,6 +163,7 @@ impl<T> Nodes<T> {
     /// Memory taken, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.list.nodes.capacity() * size_of::<Node>()
+            + self.list.next.capacity() * size_of::<u32>()
             + self.waiting.capacity() * size_of::<Place<T>>()
     }
 
@@ -169,6 +177,7 @@ impl List {
     /// Asks for a node's memory.
     pub(super) fn foresee(&self, id: u32) {
         port::prefetch::element(&self.nodes, id as usize);
+        port::prefetch::element(&self.next, id as usize);
     }
 }
 
@@ -215,7 +224,7 @@ impl Ring {
     pub(super) fn push(&mut self, list: &mut List, node: u32) {
         match self.packets {
             0 => self.first = node,
-            _ => list[self.last].next = node,
+            _ => list.next[self.last as usize] = node,
         }
         self.last = node;
         self.packets += 1;
@@ -224,7 +233,7 @@ impl Ring {
 
     /// All packets, in order.
     pub(super) fn nodes<'a>(&self, list: &'a List) -> impl Iterator<Item = u32> + 'a {
-        let nodes = std::iter::successors(self.first(), |&node| Some(list[node].next));
+        let nodes = std::iter::successors(self.first(), |&node| Some(list.next[node as usize]));
         nodes.take(self.packets as usize)
     }
 
@@ -236,7 +245,7 @@ impl Ring {
                 self.take(list, node, before);
                 return Some(node);
             }
-            (node, before) = (list[node].next, node);
+            (node, before) = (list.next[node as usize], node);
         }
         None
     }
@@ -245,7 +254,7 @@ impl Ring {
     pub(super) fn pop_last(&mut self, list: &mut List) -> Option<u32> {
         let (mut node, mut before) = (self.first()?, NONE);
         for _ in 1..self.packets {
-            (node, before) = (list[node].next, node);
+            (node, before) = (list.next[node as usize], node);
         }
         self.take(list, node, before);
         Some(node)
@@ -254,8 +263,8 @@ impl Ring {
     /// Takes out a packet behind `before`, or the first.
     fn take(&mut self, list: &mut List, node: u32, before: u32) {
         match before {
-            NONE => self.first = list[node].next,
-            _ => list[before].next = list[node].next,
+            NONE => self.first = list.next[node as usize],
+            _ => list.next[before as usize] = list.next[node as usize],
         }
         if self.last == node {
             self.last = before;
@@ -268,10 +277,9 @@ impl Ring {
     #[inline]
     pub(super) fn pop(&mut self, list: &mut List) -> Option<u32> {
         let first = self.first()?;
-        let Node { next, len, .. } = list[first];
-        self.first = next;
+        self.first = list.next[first as usize];
         self.packets -= 1;
-        self.bytes -= u64::from(len);
+        self.bytes -= u64::from(list[first].len);
         Some(first)
     }
 }

@@ -21,93 +21,26 @@
 //!
 //! Never holds packets: those are the disciplines'.
 
-use super::bucket::{Bucket, Limit};
 use super::burst::Burst;
 use super::discipline::{Discipline, Kind, Next, Shared};
 use super::leaf::QueueLeafId;
 use super::nodes::List;
 use super::settings::Settings;
-use super::wheel::{EntryId, Wheel};
+use super::wheel::Wheel;
+use class::{Class, Colour, Inner, Link, Stands, assured};
 use wire::Moment;
+
+// Classes of trees.
+mod class;
 
 /// How many levels a tree may have.
 pub const LEVELS: usize = 8;
 const PRIORITIES: usize = 8;
-/// So many cache lines of a class each packet touches: its first fields, with a queue of one flow.
-const LINES: usize = 4;
 const NONE: u32 = u32::MAX;
 /// This bit of a key in the wheel says that the others are a class's place.
 pub(super) const CLASS: u32 = 1 << 31;
 /// Bytes a class may send in its turn.
 const QUANTUM: i32 = 1514;
-
-/// What a class may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Colour {
-    Green,
-    Yellow,
-    Red,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    next: u32,
-    before: u32,
-}
-
-impl Link {
-    const NONE: Link = Link { next: NONE, before: NONE };
-}
-
-/// A class that is more than a bucket and a pfifo. What each packet touches stands first.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub(super) struct Class {
-    pub(super) id: QueueLeafId,
-    parent: u32,
-    event: EntryId,
-    deficit: i32,
-    level: u8,
-    colour: Colour,
-    /// Bit p: somebody waits in it, or below it, with priority p.
-    active: u8,
-    /// The bit of its own priority.
-    priority: u8,
-    /// Its kind asks nothing of a packet that finds nobody waiting.
-    passes_idle: bool,
-    by_port: bool,
-    /// It has a limit-at.
-    is_assured: bool,
-    /// Its place in the ring of its own priority; of an inner class, see there.
-    link: Link,
-    inner: Option<Box<Inner>>,
-    burst: Option<Box<Burst>>,
-    /// Bytes and packets that passed since it is a class.
-    pub(super) passed: (u64, u64),
-    /// That of max-limit.
-    most: Bucket,
-    pub(super) discipline: Discipline,
-    /// That of limit-at.
-    assured: Bucket,
-    /// The rate `most` has now: a burst's, maybe.
-    rate: u64,
-    settings: Settings,
-}
-
-/// What a class with children has more, by priority.
-#[derive(Clone, Debug)]
-struct Inner {
-    /// A child that borrows; its ring has the others.
-    feeds: [u32; PRIORITIES],
-    /// The class's own places in rings.
-    links: [Link; PRIORITIES],
-}
-
-impl Inner {
-    fn new() -> Box<Inner> {
-        Box::new(Inner { feeds: [NONE; PRIORITIES], links: [Link::NONE; PRIORITIES] })
-    }
-}
 
 /// All trees.
 #[derive(Clone, Debug)]
@@ -136,32 +69,8 @@ impl Forest {
     /// Makes a class, with the tokens of a bucket that limited it before; its place in the tree is
     /// found by [`grow`](Self::grow).
     pub(super) fn make(&mut self, id: QueueLeafId, settings: Settings, now: Moment) -> u32 {
-        let mut burst = settings.bursts().then(|| Box::new(Burst::new(settings.burst)));
-        let rate = burst.as_mut().and_then(|burst| burst.rate(now)).unwrap_or(settings.limit.rate);
-        let most = Limit { rate, ..settings.limit };
-        let mut class = Class {
-            id,
-            parent: NONE,
-            event: NONE,
-            deficit: 0,
-            level: 0,
-            colour: Colour::Red,
-            active: 0,
-            priority: 0,
-            passes_idle: false,
-            by_port: false,
-            is_assured: false,
-            link: Link::NONE,
-            inner: settings.inner.then(Inner::new),
-            burst,
-            passed: (0, 0),
-            most: Bucket::new(most, now).with_room_for_a_packet(),
-            assured: Bucket::new(assured(&settings), now).with_room_for_a_packet(),
-            discipline: Discipline::new(&settings.kind, &mut self.shared, now),
-            rate,
-            settings,
-        };
-        class.take_in();
+        let discipline = Discipline::new(&settings.kind, &mut self.shared, now);
+        let class = Class::new(id, settings, discipline, now);
         match self.free.pop() {
             Some(at) => {
                 self.classes[at as usize] = class;
@@ -193,7 +102,6 @@ impl Forest {
     ) -> bool {
         let class = &mut self.classes[at as usize];
         let old = std::mem::replace(&mut class.settings, settings);
-        class.take_in();
         class.assured = class.assured.with_limit(assured(&settings), now).with_room_for_a_packet();
         class.most = class.most.with_limit(settings.limit, now).with_room_for_a_packet();
         class.rate = settings.limit.rate;
@@ -211,6 +119,7 @@ impl Forest {
         if old.inner != settings.inner {
             class.inner = settings.inner.then(Inner::new);
         }
+        class.take_in();
         !old.stands_as(&settings)
     }
 
@@ -242,6 +151,7 @@ impl Forest {
             class.level =
                 if inner { (LEVELS as u8 - 1).saturating_sub(class.settings.depth) } else { 0 };
             class.parent = class.settings.parent.map_or(NONE, &find);
+            class.take_in();
         }
         for at in 0..self.classes.len() as u32 {
             if self.classes[at as usize].id.0 != NONE && self.waits(at) {
@@ -283,14 +193,14 @@ impl Forest {
 
     /// Whether a packet need not wait in a port's class: nobody does, and its kind does not mind.
     pub(super) fn is_idle(&self, at: u32) -> bool {
-        self.classes[at as usize].passes_idle && !self.waits(at)
+        self.classes[at as usize].passes_idle() && !self.waits(at)
     }
 
     /// Lets `len` bytes pass at once, if nobody waits in the class and it may send; it was paid for
     /// and counted.
     pub(super) fn pass(&mut self, at: u32, len: u32, wheel: &mut Wheel, now: Moment) -> bool {
         let class = &self.classes[at as usize];
-        if self.is_ready() || !class.passes_idle || self.waits(at) {
+        if self.is_ready() || !class.passes_idle() || self.waits(at) {
             return false;
         }
         let mut lender = at;
@@ -310,8 +220,8 @@ impl Forest {
     /// Somebody has begun to wait in a class.
     pub(super) fn wake(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
         let class = &self.classes[at as usize];
-        if class.active == 0 && !class.by_port {
-            self.activate(at, class.priority, wheel, now);
+        if class.active == 0 && class.stands != Stands::AtPort {
+            self.activate(at, class.priority(), wheel, now);
         }
     }
 
@@ -319,7 +229,7 @@ impl Forest {
     pub(super) fn due(&mut self, at: u32, wheel: &mut Wheel, now: Moment) {
         self.class(at).event = NONE;
         let class = &self.classes[at as usize];
-        if class.active == 0 && self.waits(at) && !class.by_port {
+        if class.active == 0 && self.waits(at) && class.stands != Stands::AtPort {
             return self.wake(at, wheel, now);
         }
         self.recolour(at, wheel, now);
@@ -336,7 +246,7 @@ impl Forest {
     ) -> Option<(QueueLeafId, u32)> {
         let is_ready = self.is_ready();
         let class = &mut self.classes[at as usize];
-        let is_alone = class.parent == NONE && class.inner.is_none() && class.burst.is_none();
+        let is_alone = matches!(class.stands, Stands::Alone | Stands::Assured);
         let waits = is_alone && class.active != 0 && class.colour == Colour::Red;
         if is_ready || !waits || class.most.clear(now).is_some() {
             self.due(at, wheel, now);
@@ -360,14 +270,14 @@ impl Forest {
         class.deficit -= len.min(1 << 24) as i32;
         class.most.charge(len);
         class.count(len);
-        if class.is_assured {
+        if class.stands == Stands::Assured {
             class.assured.clear(now);
             class.assured.charge(len);
         }
         let (id, active) = (class.id, class.active);
         if class.discipline.waiting().0 == 0 {
             class.active = 0;
-        } else if let Some(when) = class.most.clear(now) {
+        } else if let Some(when) = class.most.debt_until() {
             class.event = wheel.enter(when, CLASS | at);
         } else {
             class.colour = Colour::Green;
@@ -447,14 +357,15 @@ impl Forest {
             let class = self.class(at);
             class.settle(now);
             class.most.charge(len);
-            if lends && class.is_assured {
+            class.count(len);
+            if lends && class.stands != Stands::Alone && class.is_assured {
                 class.assured.charge(len);
             }
-            if let Some(burst) = &mut class.burst {
-                burst.count(len);
+            let (mut parent, active) = (NONE, class.active);
+            if class.stands == Stands::InTree {
+                parent = class.parent;
+                class.burst.iter_mut().for_each(|burst| burst.count(len));
             }
-            class.count(len);
-            let (parent, active) = (class.parent, class.active);
             if active != 0 {
                 self.recolour(at, wheel, now);
             }
@@ -591,7 +502,9 @@ impl Forest {
             return;
         }
         let clear = if class.colour == Colour::Red {
-            let burst = class.burst.as_ref().map(|burst| burst.next());
+            let is_alone = class.stands != Stands::InTree;
+            let burst =
+                if is_alone { None } else { class.burst.as_ref().map(|burst| burst.next()) };
             let clear = class.most.clear(now).unwrap_or(now);
             Some(burst.map_or(clear, |burst| burst.min(clear)))
         } else {
@@ -609,10 +522,24 @@ impl Forest {
         }
     }
 
-    /// Asks for the memory of a class.
+    /// Asks for what a packet that comes to a class touches of it.
+    #[inline]
+    pub(super) fn foresee_coming(&self, at: u32) {
+        port::prefetch::lines(&self.classes, at as usize, Class::COMING);
+    }
+
+    /// Asks for the tokens of a class, if a packet that comes finds nobody waiting.
+    #[inline]
+    pub(super) fn foresee_tokens(&self, at: u32) {
+        if !self.waits(at) {
+            port::prefetch::lines(&self.classes, at as usize, 0..1);
+        }
+    }
+
+    /// Asks for what a packet that goes touches.
     #[inline]
     pub(super) fn foresee(&self, at: u32) {
-        port::prefetch::lines(&self.classes, at as usize, LINES);
+        port::prefetch::lines(&self.classes, at as usize, Class::GOING);
     }
 
     /// Memory taken, in bytes, without what disciplines hold.
@@ -623,66 +550,6 @@ impl Forest {
     fn class(&mut self, at: u32) -> &mut Class {
         &mut self.classes[at as usize]
     }
-}
-
-impl Class {
-    #[inline]
-    pub(super) fn count(&mut self, len: u32) {
-        self.passed = (self.passed.0 + u64::from(len), self.passed.1 + 1);
-    }
-
-    /// Keeps at hand what of its settings each packet asks for.
-    fn take_in(&mut self) {
-        self.priority = 1 << (self.settings.priority.clamp(1, 8) - 1);
-        self.passes_idle = self.settings.kind.passes_idle();
-        self.by_port = self.settings.by_port;
-        self.is_assured = self.settings.limit_at > 0;
-    }
-
-    /// Its place in the ring of a priority, in which it is.
-    fn link(&self, p: usize) -> Link {
-        self.inner.as_ref().map_or(self.link, |inner| inner.links[p])
-    }
-
-    fn link_mut(&mut self, p: usize) -> &mut Link {
-        match &mut self.inner {
-            Some(inner) => &mut inner.links[p],
-            None => &mut self.link,
-        }
-    }
-
-    /// What it may do at `now`.
-    fn colour_at(&mut self, now: Moment) -> Colour {
-        self.settle(now);
-        if self.most.clear(now).is_some() {
-            Colour::Red
-        } else if self.parent == NONE || self.is_assured && self.assured.clear(now).is_none() {
-            Colour::Green
-        } else {
-            Colour::Yellow
-        }
-    }
-
-    /// Brings its buckets up to `now`, and the burst.
-    fn settle(&mut self, now: Moment) {
-        if let Some(burst) = &mut self.burst {
-            let rate = burst.rate(now).unwrap_or(self.settings.limit.rate);
-            if rate != self.rate {
-                self.rate = rate;
-                let limit = Limit { rate, ..self.settings.limit };
-                self.most = self.most.with_limit(limit, now).with_room_for_a_packet();
-            }
-        }
-        self.most.clear(now);
-        if self.is_assured {
-            self.assured.clear(now);
-        }
-    }
-}
-
-/// A bucket for limit-at: as deep as that of max-limit.
-fn assured(settings: &Settings) -> Limit {
-    Limit { rate: settings.limit_at, ..settings.limit }
 }
 
 fn bits(mut set: u8) -> impl Iterator<Item = usize> {

@@ -1,11 +1,11 @@
 //! A timing wheel: who is due when, to the nanosecond.
 //!
 //! ```text
-//! level 0: 64 slots of 1 ns    level 1: 64 of 64 ns    level 2: 64 of 4,096 ns …    (Varghese, Lauck 1987)
+//! level 0: 128 slots of 1 ns    level 1: 128 of 128 ns    level 2: 128 of 16,384 ns …    (Varghese, Lauck 1987)
 //!          one bit for each slot in which somebody waits: the first set bit is the next one due
 //! ```
 //!
-//! An entry stands on the level of the first digit (in base 64) in which its moment differs from the
+//! An entry stands on the level of the first digit (in base 128) in which its moment differs from the
 //! wheel's; when the wheel comes to its slot, it moves down. So entering, leaving and becoming due
 //! cost a few operations, however many wait, and nothing is rounded. Of one moment, who came first is
 //! due first.
@@ -15,8 +15,9 @@
 
 use wire::Moment;
 
-const LEVELS: usize = 11; // 66 bits
-const SLOTS: usize = 64;
+const LEVELS: usize = 10; // 70 bits
+const SLOTS: usize = 1 << BITS;
+const BITS: usize = 7;
 const NONE: u32 = u32::MAX;
 
 /// An entry's name, as long as it is in the wheel.
@@ -29,7 +30,9 @@ pub(super) struct Wheel {
     now: u64,
     /// The last entry of each slot's ring.
     slots: Box<[u32]>,
-    full: [u64; LEVELS],
+    full: [u128; LEVELS],
+    /// One bit for each level in which somebody waits.
+    levels: u32,
     entries: Vec<Entry>,
     free: u32,
     /// When the first entry is due; the end of time if there is none.
@@ -61,6 +64,7 @@ impl Default for Wheel {
             now: 0,
             slots: vec![NONE; LEVELS * SLOTS].into(),
             full: [0; LEVELS],
+            levels: 0,
             entries: Vec::new(),
             free: NONE,
             soonest: u64::MAX,
@@ -73,13 +77,13 @@ impl Wheel {
     /// When somebody is due next.
     #[inline]
     pub(super) fn soonest(&self) -> Option<Moment> {
-        (self.full != [0; LEVELS]).then(|| Moment::from_nanos(self.soonest))
+        (self.levels != 0).then(|| Moment::from_nanos(self.soonest))
     }
 
     /// Whether somebody is due by `now`.
     #[inline]
     pub(super) fn is_due(&self, now: Moment) -> bool {
-        self.soonest <= now.as_nanos() && self.soonest().is_some()
+        self.soonest <= now.as_nanos() && self.levels != 0
     }
 
     /// Enters somebody; a moment that is past becomes the wheel's own.
@@ -116,14 +120,14 @@ impl Wheel {
     pub(super) fn pop(&mut self, now: Moment) -> Option<(Moment, u32)> {
         let now = now.as_nanos();
         loop {
-            let Some(level) = self.full.iter().position(|&bits| bits != 0) else {
+            let Some(level) = self.first_level() else {
                 self.soonest = u64::MAX;
                 return None;
             };
             let digit = u64::from(self.full[level].trailing_zeros());
-            let shift = 6 * level as u32;
+            let shift = (BITS * level) as u32;
             // The digits above are the wheel's, those below begin at zero.
-            let above = self.now.checked_shr(shift + 6).map_or(0, |n| n << shift << 6);
+            let above = self.now.checked_shr(shift + BITS as u32).map_or(0, |n| n << shift << BITS);
             let start = above | digit << shift;
             if start > now {
                 self.look();
@@ -140,7 +144,7 @@ impl Wheel {
                 self.soonest = at;
                 return Some((Moment::from_nanos(at), key));
             }
-            self.full[level] &= !(1 << digit);
+            self.clear(level, digit as usize);
             let mut id = self.entries[last as usize].next;
             loop {
                 let next = self.entries[id as usize].next;
@@ -156,7 +160,7 @@ impl Wheel {
 
     /// Finds out who is due first, after some were taken out.
     pub(super) fn look(&mut self) {
-        let Some(level) = self.full.iter().position(|&bits| bits != 0) else {
+        let Some(level) = self.first_level() else {
             self.soonest = u64::MAX;
             return;
         };
@@ -199,11 +203,26 @@ impl Wheel {
         self.entries.capacity() * size_of::<Entry>() + self.slots.len() * 12
     }
 
+    /// The level of whoever is due first.
+    #[inline]
+    fn first_level(&self) -> Option<usize> {
+        (self.levels != 0).then(|| self.levels.trailing_zeros() as usize)
+    }
+
+    /// Nobody waits in a slot any more.
+    #[inline]
+    fn clear(&mut self, level: usize, digit: usize) {
+        self.full[level] &= !(1 << digit);
+        if self.full[level] == 0 {
+            self.levels &= !(1 << level);
+        }
+    }
+
     fn link(&mut self, id: u32) {
         let at = self.entries[id as usize].at;
         let differs = 63 - (at ^ self.now | 1).leading_zeros();
-        let level = differs as usize / 6;
-        let digit = (at >> (6 * level)) as usize % SLOTS;
+        let level = differs as usize / BITS;
+        let digit = (at >> (BITS * level)) as usize % SLOTS;
         let slot = level * SLOTS + digit;
         let is_first = self.full[level] >> digit & 1 == 0;
         if level >= MANY {
@@ -220,6 +239,7 @@ impl Wheel {
         }
         if is_first {
             self.full[level] |= 1 << digit;
+            self.levels |= 1 << level;
             let entry = &mut self.entries[id as usize];
             (entry.next, entry.before) = (id, id);
         } else {
@@ -238,8 +258,7 @@ impl Wheel {
         let Entry { slot, next, before, .. } = self.entries[id as usize];
         let slot = usize::from(slot);
         if next == id {
-            self.full[slot / SLOTS] &= !(1 << (slot % SLOTS));
-            return;
+            return self.clear(slot / SLOTS, slot % SLOTS);
         }
         if self.lags[slot].0 == id {
             self.lags[slot].0 = next;

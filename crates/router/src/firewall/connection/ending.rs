@@ -81,7 +81,7 @@ impl<A: Family> Connections<A> {
         for flow in self.slab[second.index()].flows {
             self.table.prefetch_flow(flow);
         }
-        port::prefetch::lines(&self.slab, next(second).index(), 2);
+        port::prefetch::lines(&self.slab, next(second).index(), 0..2);
     }
 
     /// Ends the connections that were masqueraded by one of these addresses.

@@ -568,7 +568,7 @@ impl<A: Family> Connections<A> {
         if id == self.free {
             self.free = self.slab[id.index()].timer.next();
             self.slab[id.index()] = connection;
-            port::prefetch::lines(&self.slab, self.free.index(), 2); // the next to be taken
+            port::prefetch::lines(&self.slab, self.free.index(), 0..2); // the next to be taken
         } else {
             self.slab.push(connection);
         }

@@ -21,6 +21,7 @@ use super::flows::{FREE, Flow, Flows, IDLE, Turned, Turns};
 use crate::queue::nodes::{Label, List, Ring};
 use crate::secret::Secret;
 use std::collections::HashMap;
+use std::mem::offset_of;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::{FiveTuple, Moment};
@@ -94,17 +95,17 @@ const REMEMBERED: usize = 1024;
 /// RFC 8290 §4.1: as many packets at most are dropped at once, of a queue that is full.
 const DROPPED_AT_ONCE: u32 = 64;
 
-// What each packet touches of a queue of one flow stands first.
+// What each packet touches of a queue of one flow stands first: it has two cache lines with the class's own.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(in crate::queue) struct Fair {
     limits: Arc<FairLimits>,
-    fresh: Turns,
-    /// Where no hosts share.
-    old: Turns,
     pub(super) bytes: u64,
     pub(super) packets: u32,
     seed: u32,
+    fresh: Turns,
+    /// Where no hosts share.
+    old: Turns,
     flows: Flows,
     more: Box<More>,
 }
@@ -121,14 +122,17 @@ struct More {
 }
 
 impl Fair {
+    /// So many of its bytes a packet touches, if there is one flow.
+    pub(in crate::queue) const TOUCHED: usize = offset_of!(Fair, flows) + Flows::TOUCHED;
+
     pub(super) fn new(limits: Arc<FairLimits>) -> Fair {
         Fair {
             limits,
-            fresh: Turns::NOBODY,
-            old: Turns::NOBODY,
             bytes: 0,
             packets: 0,
             seed: 0,
+            fresh: Turns::NOBODY,
+            old: Turns::NOBODY,
             flows: Flows::new(),
             more: Box::default(),
         }

@@ -2,6 +2,7 @@
 
 use super::codel::Codel;
 use crate::queue::nodes::Ring;
+use std::mem::offset_of;
 use std::ops::{Index, IndexMut};
 use wire::FiveTuple;
 
@@ -38,14 +39,21 @@ impl Flow {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Flows {
-    count: u32,
     one: Flow,
-    more: Vec<Flow>,
+    count: u32,
+    more: Box<More>,
 }
 
+/// All but the first.
+#[derive(Clone, Debug, Default)]
+struct More(Vec<Flow>);
+
 impl Flows {
+    /// So many of its bytes whoever asks for the first touches.
+    pub(super) const TOUCHED: usize = offset_of!(Flows, more);
+
     pub(super) fn new() -> Flows {
-        Flows { count: 0, one: Flow::new(FiveTuple::default()), more: Vec::new() }
+        Flows { one: Flow::new(FiveTuple::default()), count: 0, more: Box::default() }
     }
 
     #[inline]
@@ -57,7 +65,7 @@ impl Flows {
     pub(super) fn get(&self, at: u32) -> Option<&Flow> {
         match at {
             0 => (self.count > 0).then_some(&self.one),
-            _ => self.more.get(at as usize - 1),
+            _ => self.more.0.get(at as usize - 1),
         }
     }
 
@@ -65,14 +73,14 @@ impl Flows {
     pub(super) fn get_mut(&mut self, at: u32) -> Option<&mut Flow> {
         match at {
             0 => (self.count > 0).then_some(&mut self.one),
-            _ => self.more.get_mut(at as usize - 1),
+            _ => self.more.0.get_mut(at as usize - 1),
         }
     }
 
     pub(super) fn push(&mut self, flow: Flow) {
         match self.count {
             0 => self.one = flow,
-            _ => self.more.push(flow),
+            _ => self.more.0.push(flow),
         }
         self.count += 1;
     }
@@ -80,23 +88,23 @@ impl Flows {
     /// Asks for the memory of one that is not in line.
     pub(super) fn foresee(&self, at: u32) {
         if at > 0 {
-            port::prefetch::element(&self.more, at as usize - 1);
+            port::prefetch::element(&self.more.0, at as usize - 1);
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.count = 0;
-        self.more.clear();
+        self.more.0.clear();
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Flow> {
         let one = (self.count > 0).then_some(&self.one);
-        one.into_iter().chain(if self.count > 1 { &self.more[..] } else { &[] })
+        one.into_iter().chain(if self.count > 1 { &self.more.0[..] } else { &[] })
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
         let one = (self.count > 0).then_some(&mut self.one);
-        one.into_iter().chain(&mut self.more)
+        one.into_iter().chain(&mut self.more.0)
     }
 }
 
@@ -107,7 +115,7 @@ impl Index<u32> for Flows {
     fn index(&self, at: u32) -> &Flow {
         match at {
             0 => &self.one,
-            _ => &self.more[at as usize - 1],
+            _ => &self.more.0[at as usize - 1],
         }
     }
 }
@@ -117,7 +125,7 @@ impl IndexMut<u32> for Flows {
     fn index_mut(&mut self, at: u32) -> &mut Flow {
         match at {
             0 => &mut self.one,
-            _ => &mut self.more[at as usize - 1],
+            _ => &mut self.more.0[at as usize - 1],
         }
     }
 }

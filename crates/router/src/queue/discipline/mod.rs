@@ -32,7 +32,6 @@ use super::bucket::Limit;
 use super::nodes::{List, Ring};
 use cake::Cake;
 use codel::Codel;
-use fair::Fair;
 use pcq::Pcq;
 use red::Red;
 use std::sync::Arc;
@@ -42,6 +41,7 @@ use wire::Moment;
 pub use ack::AckFilter;
 pub use cake::{CakeLimits, Tins};
 pub use codel::CodelLimits;
+pub(super) use fair::Fair;
 pub use fair::{FairLimits, Isolation};
 pub(super) use framing::SCHEMES;
 pub use framing::{Cells, Framing};
@@ -131,6 +131,9 @@ pub(super) enum Discipline {
     Pcq(Box<Pcq>),
     Cake(Box<Cake>),
 }
+
+const _: () =
+    assert!(size_of::<Discipline>() == size_of::<Fair>(), "its kind has no room of its own");
 
 impl Discipline {
     /// Nobody waits.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::book::Fresh;
 
-use crate::queue::{BurstLimit, Change, Decision, Label, QueueId, Queues};
+use crate::queue::{BurstLimit, Change, Decision, Label, Limit, QueueId, Queues};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
