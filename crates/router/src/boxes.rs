@@ -487,7 +487,7 @@ impl Router {
             return self.put_out(interface, frame, fast);
         };
         let len = frame.len() as u32;
-        let cost = Cost { len, label: self.label(leaf, &frame), mark: Mark::NONE };
+        let cost = Cost { len, label: self.label(leaf, &frame) };
         let now = self.io.now;
         let decision = self.queues.offer(leaf, now, len);
         self.tell(|| Event::Queued { leaf, decision });

@@ -583,7 +583,7 @@ fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F
     let cost = F::cost(r, &p, tuple, queues);
     let leaving = Leaving {
         frame: p.frame.take(),
-        rest: std::mem::take(&mut p.rest),
+        rest: std::mem::take(&mut p.rest).into_boxed_slice(),
         in_interface: p.in_interface,
         ingress: p.ingress,
         l3: p.layers.l3,
@@ -592,18 +592,18 @@ fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F
         depth: r.link.depth,
         hop,
         queues,
-        cost,
+        mark: p.marks.packet,
     };
     // What is left of it is memory.
     let _ = r.recycle(p);
-    wait::out(r, now, leaving)
+    wait::out(r, now, leaving, cost)
 }
 
 /// Box L: to the neighbour, in pieces if the packet is too long for the way.
 pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
     let Leaving { frame, rest, in_interface, ingress, l3, fast, .. } = leaving;
-    let Leaving { fasttrack, depth, hop, cost: cost @ Cost { mark, .. }, .. } = leaving;
+    let Leaving { fasttrack, depth, hop, mark, .. } = leaving;
     let mtu = usize::from(r.program.interface(hop.interface).mtu);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
@@ -612,7 +612,7 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
         if mtu >= len {
             to_neighbour(r, now, hop, waiting);
         } else if waiting.frame.has_offload() {
-            in_segments(r, now, hop, waiting, cost);
+            in_segments(r, now, hop, waiting);
         } else {
             in_pieces(r, now, hop, Waiting { fast: false, ..waiting }, mtu);
         }

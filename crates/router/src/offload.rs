@@ -58,14 +58,14 @@ impl Router {
     pub(crate) fn cost(&self, p: &Packet, tuple: FiveTuple) -> Cost {
         let tos = self.ip_header(p).get(1).copied().unwrap_or(0);
         let (len, label) = (self.queue_len(p), Label::v4(tuple, tos));
-        Cost { len, label, mark: p.marks.packet }
+        Cost { len, label }
     }
 
     /// The same of IPv6, for the queues on its way.
     pub(crate) fn cost6(&self, p: &Packet, tuple: FiveTuple<u128>, queues: Path) -> Cost {
         let class = traffic_class(self.ip_start(p));
         let label = Label::v6(tuple, class, self.queues.lengths6_on(queues));
-        Cost { len: self.queue_len(p), label, mark: p.marks.packet }
+        Cost { len: self.queue_len(p), label }
     }
 
     /// What a frame is to a queue of an interface.

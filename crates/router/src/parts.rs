@@ -50,7 +50,7 @@ use crate::ipv6;
 use crate::outbox::Outbox;
 use crate::packet::{Ends, Packet};
 use crate::program::{BridgeAt, PortInfo, WayOut};
-use crate::queue::Marks;
+use crate::queue::Waited;
 use crate::recipe::{Edits, Recipes};
 use crate::router::Router;
 use crate::trace::Trace;
@@ -85,7 +85,7 @@ pub(crate) struct Io {
     /// Empty between two sends.
     pub(crate) outgoing: Batch,
     /// Scratch for what queues let go.
-    pub(crate) released: Vec<(Resume, Marks)>,
+    pub(crate) released: Vec<(Resume, Waited)>,
     /// Scratch for flooding.
     pub(crate) targets: Vec<InterfaceId>,
     /// Scratch for fragmentation.

@@ -397,12 +397,12 @@ fn wait(
     let way = &recipe.way;
     let (in_interface, mark, queues) = (way.in_interface, way.marks.packet, queues.skip(places));
     let (fast, fasttrack, ingress) = (way.fast, way.fasttrack, came.ingress);
-    let (rest, l3, depth) = (Vec::new(), came.l3.into(), r.link.depth);
+    let (rest, l3, depth) = (Box::default(), came.l3.into(), r.link.depth);
     let ip = &r.io.slab.bytes(&frame)[usize::from(came.l3)..];
     // As mangle left it.
     let (tos, ip_len) = (ip[1], u16::from_be_bytes([ip[2], ip[3]]));
     came_fast(r, passed, came, (frame.len(), ip_len), fast, fasttrack);
-    let cost = Cost { len: u32::from(ip_len) + 14, label: Label::v4(tuple, tos), mark };
+    let cost = Cost { len: u32::from(ip_len) + 14, label: Label::v4(tuple, tos) };
     // Made where it is taken from: a wide load behind narrow stores waits for them.
     let resume = Resume::Out(Leaving {
         frame,
@@ -415,7 +415,7 @@ fn wait(
         depth,
         hop,
         queues,
-        cost,
+        mark,
     });
     flow::queue(r, now, leaf, decision, resume, cost);
     Ok(())

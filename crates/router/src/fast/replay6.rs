@@ -99,13 +99,13 @@ pub(super) fn replay<const HEADER: usize>(
         let decision = r.queues.offer(leaf, now, queue_len);
         if decision != Decision::Pass {
             let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
-            let (rest, ingress, l3) = (Vec::new(), came.ingress, l3 as u16);
+            let (rest, ingress, l3) = (Box::default(), came.ingress, l3 as u16);
             let (queues, in_interface) = (queues.skip(place), way.in_interface);
             let all_queues = r.learnt.recipes.queues(kept);
             let tuple = r.v6.connections.flow(id).translate_destination(plain.tuple);
             let class = flow::traffic_class(&r.io.slab.bytes(&frame)[usize::from(l3)..]);
             let label = Label::v6(tuple, class, r.queues.lengths6_on(all_queues));
-            let cost = Cost { len: queue_len, label, mark };
+            let cost = Cost { len: queue_len, label };
             let leaving = Leaving {
                 frame,
                 rest,
@@ -117,7 +117,7 @@ pub(super) fn replay<const HEADER: usize>(
                 depth: r.link.depth,
                 hop,
                 queues,
-                cost,
+                mark,
             };
             came_fast(r, passed, came, (len, ip_len), fast, fasttrack);
             flow::queue(r, now, leaf, decision, Resume::Out6(Box::new(leaving)), cost);

@@ -525,11 +525,11 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         }
         let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
         let tuple = r.v4.connections.flow(id).translate_destination(tuple);
-        let cost = Cost { len, label: Label::v4(tuple, tos), mark };
+        let cost = Cost { len, label: Label::v4(tuple, tos) };
         frame.pull(more);
         let leaving = Leaving {
             frame,
-            rest: Vec::new(),
+            rest: Box::default(),
             in_interface: InterfaceId::NONE,
             ingress: IngressId::NONE,
             l3: L3 as u16,
@@ -538,7 +538,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
             depth: r.link.depth,
             hop,
             queues,
-            cost,
+            mark,
         };
         flow::queue(r, now, leaf, decision, Resume::Out(leaving), cost);
         return Ok(());

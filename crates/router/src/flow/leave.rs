@@ -1,7 +1,6 @@
 //! Last steps behind all boxes of IP: recording the recipe, waiting in a queue, finding the neighbour.
 
 use super::timers::nobody_there;
-use super::wait::Cost;
 use super::{ip_out, link_out, tunnel};
 use crate::discard::Discard;
 use crate::firewall::connection::{Connections, FlowId, flow_flag};
@@ -28,7 +27,7 @@ use wire::{FiveTuple, Layers, Moment};
 pub(crate) struct Leaving<A = u32> {
     pub(crate) frame: Frame,
     /// The other fragments of a reassembled datagram.
-    pub(crate) rest: Vec<Piece>,
+    pub(crate) rest: Box<[Piece]>,
     pub(crate) in_interface: InterfaceId,
     /// The interfaces it came through.
     pub(crate) ingress: IngressId,
@@ -42,8 +41,8 @@ pub(crate) struct Leaving<A = u32> {
     pub(crate) hop: Hop<A>,
     /// The queues that it has not passed yet.
     pub(crate) queues: Path,
-    /// What it is to them.
-    pub(crate) cost: Cost,
+    /// Its packet mark, which interfaces' trees look at.
+    pub(crate) mark: Mark,
 }
 
 impl Leaving {
@@ -53,9 +52,9 @@ impl Leaving {
         (in_interface, ingress, l3): (InterfaceId, IngressId, u16),
         (fast, fasttrack): (bool, bool),
         hop: Hop,
-        cost: Cost,
+        mark: Mark,
     ) -> Leaving {
-        let (rest, queues, depth) = (Vec::new(), Path::NONE, 0);
+        let (rest, queues, depth) = (Box::default(), Path::NONE, 0);
         Leaving {
             frame,
             rest,
@@ -67,7 +66,7 @@ impl Leaving {
             depth,
             hop,
             queues,
-            cost,
+            mark,
         }
     }
 }
@@ -430,13 +429,13 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
 }
 
 /// Sends what is left to be cut of a super-frame that is too long for the way.
-pub(super) fn in_segments(r: &mut Router, now: Moment, hop: Hop, whole: Waiting, cost: Cost) {
-    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, .. } = whole;
+pub(super) fn in_segments(r: &mut Router, now: Moment, hop: Hop, whole: Waiting) {
+    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark } = whole;
     let mut segments = std::mem::take(&mut r.io.segments);
     r.finish(frame, &mut segments);
     for frame in segments.drain(..) {
         let way = (in_interface, ingress, l3);
-        let leaving = Leaving::segment(frame, way, (fast, fasttrack), hop, cost);
+        let leaving = Leaving::segment(frame, way, (fast, fasttrack), hop, mark);
         ip_out(r, now, Leaving { depth, ..leaving });
     }
     r.io.segments = segments;

@@ -25,7 +25,7 @@ pub(crate) fn send_by_queue<P: Port>(
             send(r, now, at, frame, port);
             continue;
         }
-        let cost = Cost { len, label: r.label(leaf, &frame), mark: Mark::NONE };
+        let cost = Cost { len, label: r.label(leaf, &frame) };
         let resume = Resume::Link { interface, frame, fast: false, depth: 0, mark: Mark::NONE };
         queue(r, now, leaf, Decision::Enqueue, resume, cost);
     }

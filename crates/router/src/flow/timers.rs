@@ -61,14 +61,14 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
 /// Lets go what waits in queues and may go by now.
 pub(crate) fn release(r: &mut Router, now: Moment) {
     let mut released = std::mem::take(&mut r.io.released);
-    r.queues.release(now, |_, waited, marks| released.push((waited, marks)));
+    r.queues.release(now, |_, resume, waited| released.push((resume, waited)));
     let mut rest = released.drain(..);
-    while let Some((waited, marks)) = rest.next() {
+    while let Some((next, waited)) = rest.next() {
         // Its frame has left the caches, maybe; when its turn comes, it is there again.
         if let Some((soon, _)) = rest.as_slice().get(SOON) {
             r.io.slab.prefetch(soon.frame());
         }
-        resume(r, now, waited, marks);
+        resume(r, now, next, waited);
     }
     drop(rest);
     end_dropped(r);

@@ -208,7 +208,7 @@ fn way_out(r: &mut Router, p: &Packet) -> Option<Onward<u128>> {
 /// Box L: to the neighbour, in the pieces it came in.
 pub(super) fn leave(r: &mut Router, now: Moment, leaving: Leaving<u128>) {
     let Leaving { frame, rest, in_interface, ingress, l3, fast, .. } = leaving;
-    let Leaving { fasttrack, depth, hop, cost: Cost { mark, .. }, .. } = leaving;
+    let Leaving { fasttrack, depth, hop, mark, .. } = leaving;
     let rest = rest.into_iter().map(|piece| (piece.frame, piece.layers.l3));
     for (frame, l3) in std::iter::once((frame, l3)).chain(rest) {
         let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };

@@ -14,7 +14,7 @@ use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::parts::Stacked;
-use crate::queue::{Decision, Label, Marks, Path, QueueLeafId};
+use crate::queue::{Decision, Label, Marks, Path, QueueLeafId, Waited};
 use crate::router::Router;
 use crate::story::Event;
 use port::{Frame, Slab};
@@ -28,8 +28,6 @@ pub(crate) struct Cost {
     pub(crate) len: u32,
     /// What kinds of queues look at.
     pub(crate) label: Label,
-    /// Its packet mark, which interfaces' trees look at.
-    pub(crate) mark: Mark,
 }
 
 /// Where a packet that waited in a queue goes on.
@@ -88,8 +86,8 @@ impl Resume {
     /// All its frames.
     pub(crate) fn frames(self) -> Vec<Frame> {
         let (frame, rest) = match self {
-            Resume::Out(leaving) => (leaving.frame, leaving.rest),
-            Resume::Out6(leaving) => (leaving.frame, leaving.rest),
+            Resume::Out(leaving) => (leaving.frame, leaving.rest.into_vec()),
+            Resume::Out6(leaving) => (leaving.frame, leaving.rest.into_vec()),
             Resume::In(arriving) => (arriving.p.frame, arriving.p.rest),
             Resume::Link { frame, .. } => (frame, Vec::new()),
         };
@@ -106,6 +104,11 @@ impl Resume {
         }
     }
 }
+
+const _: () = assert!(
+    size_of::<Option<Resume>>() == 64,
+    "a packet waits in one cache line, and its label in another"
+);
 
 /// A family whose packets wait in queues.
 pub(crate) trait Waits: Stacked {
@@ -139,10 +142,9 @@ impl Waits for u128 {
 }
 
 /// What leaves passes the queues that it has not passed yet.
-pub(super) fn out<F: Waits>(r: &mut Router, now: Moment, mut leaving: Leaving<F>) {
+pub(super) fn out<F: Waits>(r: &mut Router, now: Moment, mut leaving: Leaving<F>, cost: Cost) {
     while let Some(leaf) = leaving.queues.first() {
         leaving.queues = leaving.queues.rest();
-        let cost = leaving.cost;
         let decision = r.queues.offer(leaf, now, cost.len);
         r.tell(|| Event::Queued { leaf, decision });
         if decision != Decision::Pass {
@@ -257,14 +259,15 @@ fn plain_ack(ip: &[u8]) -> Option<u32> {
 }
 
 /// A packet has waited long enough, and gets these marks.
-pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, marks: Marks) {
+pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, waited: Waited) {
+    let Waited { len, label, marks } = waited;
     if marks.any() {
         mark(r, &mut resume, marks);
     }
     r.tell(|| Event::Resumed);
     match resume {
-        Resume::Out(leaving) => out(r, now, leaving),
-        Resume::Out6(leaving) => out(r, now, *leaving),
+        Resume::Out(leaving) => out(r, now, leaving, Cost { len, label }),
+        Resume::Out6(leaving) => out(r, now, *leaving, Cost { len, label }),
         Resume::In(arriving) => inward(r, now, *arriving),
         Resume::Link { interface, frame, fast, depth, mark } => {
             let depth = std::mem::replace(&mut r.link.depth, depth);

@@ -29,7 +29,7 @@ use super::change::Change;
 use super::discipline::Next;
 use super::leaves::{IDLE, Leaf, Leaves, WAITS};
 use super::limits::Limits;
-use super::nodes::{Label, Marks, NONE, Node, Nodes, Ring};
+use super::nodes::{Label, Marks, NONE, Node, Nodes, Ring, Waited};
 use super::path::Path;
 use super::settings::Settings;
 use super::tree::{CLASS, Forest};
@@ -425,15 +425,15 @@ impl<T> Queues<T> {
     }
 
     /// Lets go what has its tokens by `now`, in the order of when it had them; `go` gets the leaf,
-    /// the packet, and what is to be written into it.
+    /// the packet, and what it was to its queue.
     ///
     /// Each packet is paid for at its own deadline, not at `now`: calling late delays packets, but
     /// the rate is met all the same. What goes at once then is bounded by how many may wait.
-    pub fn release(&mut self, now: Moment, mut go: impl FnMut(QueueLeafId, T, Marks)) {
+    pub fn release(&mut self, now: Moment, mut go: impl FnMut(QueueLeafId, T, Waited)) {
         for (id, mut ring) in std::mem::take(&mut self.orphans) {
             while let Some(node) = ring.pop(&mut self.nodes.list) {
-                if let Some(waiting) = self.nodes.take(node) {
-                    go(id, waiting, Marks::default());
+                if let Some((waiting, waited)) = self.nodes.let_go(node) {
+                    go(id, waiting, waited);
                 }
             }
         }
@@ -472,14 +472,14 @@ impl<T> Queues<T> {
             leaf.level.pay(&limit.terms, deadline, len);
             self.count(id, len);
             self.wait_anew(id);
-            if let Some(waiting) = self.nodes.take(node) {
-                go(id, waiting, Marks::default());
+            if let Some((waiting, waited)) = self.nodes.let_go(node) {
+                go(id, waiting, waited);
             }
         }
     }
 
     /// Lets go who may send in trees at `now`.
-    fn serve(&mut self, now: Moment, go: &mut impl FnMut(QueueLeafId, T, Marks)) {
+    fn serve(&mut self, now: Moment, go: &mut impl FnMut(QueueLeafId, T, Waited)) {
         while let Some((id, node)) = self.forest.next(&mut self.nodes.list, &mut self.wheel, now) {
             self.give(id, node, go);
         }
@@ -487,11 +487,10 @@ impl<T> Queues<T> {
     }
 
     /// Gives away who goes, paid for by a class and those above it.
-    fn give(&mut self, id: QueueLeafId, node: u32, go: &mut impl FnMut(QueueLeafId, T, Marks)) {
-        let marks = self.nodes.list[node].marks;
+    fn give(&mut self, id: QueueLeafId, node: u32, go: &mut impl FnMut(QueueLeafId, T, Waited)) {
         self.note_dropped(id);
-        if let Some(waiting) = self.nodes.take(node) {
-            go(id, waiting, marks);
+        if let Some((waiting, waited)) = self.nodes.let_go(node) {
+            go(id, waiting, waited);
         }
     }
 

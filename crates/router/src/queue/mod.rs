@@ -61,7 +61,7 @@ pub use burst::BurstLimit;
 pub use change::Change;
 pub use discipline::Kind;
 pub use leaf::{Decision, Direction, LeafStats, QueueId, QueueLeafId, Queues};
-pub use nodes::{Label, Marks};
+pub use nodes::{Label, Marks, Waited};
 pub use path::Path;
 pub use settings::Settings;
 pub use simple::Simple;

@@ -63,6 +63,17 @@ impl Marks {
     }
 }
 
+/// What a packet was to the queue that it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited {
+    /// IP length + 14.
+    pub len: u32,
+    /// As it came.
+    pub label: Label,
+    /// To be written into it.
+    pub marks: Marks,
+}
+
 /// What is known of a packet that waits.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))] // one cache line: each is alone when its turn comes
@@ -130,6 +141,13 @@ impl<T> Nodes<T> {
         self.list.next[id as usize] = self.list.free;
         self.list.free = id;
         self.waiting[id as usize].0.take()
+    }
+
+    /// The same, with what it was to its queue.
+    #[inline]
+    pub(super) fn let_go(&mut self, id: u32) -> Option<(T, Waited)> {
+        let Node { len, label, marks, .. } = self.list[id];
+        Some((self.take(id)?, Waited { len, label, marks }))
     }
 
     /// Asks for a packet's memory.

@@ -72,7 +72,7 @@ fn load(queues: &mut Queues<(u32, u64)>, rates: &[u64], tos: u8, seconds: u64) -
                     outcome.bytes[flow as usize] += 1000;
                     outcome.waited.push(waited);
                 }
-                outcome.marked += u64::from(marked.ce);
+                outcome.marked += u64::from(marked.marks.ce);
             });
         }
         for (flow, (rate, due)) in (0u32..).zip(rates.iter().zip(&mut due)) {
@@ -198,7 +198,7 @@ fn codel_keeps_the_delay_at_its_target() {
                     if when.as_nanos() > 5 * SECOND {
                         waited.push(when.as_nanos().saturating_sub(came));
                     }
-                    answers.push_back((when.as_nanos() + 20 * MS, marked.ce));
+                    answers.push_back((when.as_nanos() + 20 * MS, marked.marks.ce));
                 });
             }
             while queues.take_dropped().is_some() {
@@ -323,10 +323,10 @@ fn by_dscp(limits: CakeLimits, loads: &[(u32, u8)]) -> Vec<(u64, Marks)> {
     let mut due = vec![0; loads.len()];
     for now in (0..4 * SECOND).step_by(MS as usize) {
         while let Some(when) = queues.next_deadline().filter(|&when| when <= at(now)) {
-            queues.release(when, |_, (flow, _), marks| {
+            queues.release(when, |_, (flow, _), waited| {
                 let (bytes, seen) = &mut sent[flow as usize];
                 *bytes += 1000;
-                seen.wash |= marks.wash;
+                seen.wash |= waited.marks.wash;
             });
         }
         for (flow, (&(rate, dscp), due)) in (0u32..).zip(loads.iter().zip(&mut due)) {
