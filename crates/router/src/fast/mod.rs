@@ -43,7 +43,9 @@ use crate::ip::family::Family;
 use crate::router::Router;
 use crate::tool::profile::Facility;
 pub(crate) use enclose::end_run;
+pub(crate) use passed::Passed;
 use port::{Batch, Frame, Slab};
+pub(crate) use replay::resume;
 use wire::Moment;
 use wire::layers::protocol;
 

@@ -18,7 +18,7 @@ use wire::Moment;
 
 /// What came in and went out since it was counted last.
 #[derive(Default)]
-pub(super) struct Passed {
+pub(crate) struct Passed {
     ingress: IngressId,
     /// Length on arrival.
     came: Count,
@@ -89,7 +89,7 @@ impl Passed {
 
     /// Counts on the interfaces: at the end of a batch.
     #[inline]
-    pub(super) fn settle(&mut self, r: &mut Router) {
+    pub(crate) fn settle(&mut self, r: &mut Router) {
         self.settle_in(r);
         self.settle_out(r);
     }

@@ -421,6 +421,43 @@ fn wait(
     Ok(())
 }
 
+/// Sends a packet that has passed its queues with the header that its neighbour's others get; gives back what is
+/// for the slow path.
+#[inline]
+pub(crate) fn resume(
+    r: &mut Router,
+    now: Moment,
+    mut leaving: Leaving,
+    passed: &mut Passed,
+) -> Result<(), Leaving> {
+    let Leaving { hop, queues, fast, depth, l3, mark, .. } = leaving;
+    let is_plain = queues == Path::NONE
+        && leaving.rest.is_empty()
+        && !fast
+        && depth == 0
+        && !leaving.frame.has_offload();
+    let is_watched = r.reference() || r.is_told() || r.tools.profiler.sampling;
+    if !is_plain || is_watched || !r.program.runs(hop.interface) {
+        return Err(leaving);
+    }
+    let Some(id) = r.v4.neighbours.find(hop.interface, hop.address) else { return Err(leaving) };
+    let rewrite = &mut r.v4.neighbours.rewrites_mut()[id.index()];
+    let l3 = usize::from(l3);
+    let len = leaving.frame.len();
+    let bytes = r.io.slab.bytes_mut(&mut leaving.frame);
+    let ip_len =
+        bytes.get(l3 + 2..l3 + 4).map_or(u16::MAX, |word| u16::from_be_bytes([word[0], word[1]]));
+    let is_ready = rewrite.is_fresh(&r.link.hosts) && ip_len <= rewrite.mtu;
+    if !is_ready || !overwrite_header(bytes, l3, rewrite) {
+        return Err(leaving);
+    }
+    let (port, out) = (rewrite.port(), (rewrite.egress, rewrite.interface()));
+    rewrite.used_ms = now.as_millis_u32();
+    passed.left(r, out, len - l3, fast);
+    r.transmit_marked(port, leaving.frame, fast, mark);
+    Ok(())
+}
+
 /// Counts a packet on the interfaces it came through, and in FastPath or FastTrack if it is there.
 #[inline(always)]
 fn came_fast(

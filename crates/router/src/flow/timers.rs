@@ -2,8 +2,9 @@
 
 use super::link_out;
 use super::local::refuse;
-use super::wait::{end_dropped, resume};
+use super::wait::{Resume, end_dropped, resume};
 use crate::discard::Discard;
+use crate::fast::{self, Passed};
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::Waiting;
 use crate::ip::{dhcp, discovery, dns, icmp, nat_pmp, upnp};
@@ -62,15 +63,28 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
 pub(crate) fn release(r: &mut Router, now: Moment) {
     let mut released = std::mem::take(&mut r.io.released);
     r.queues.release(now, |_, resume, waited| released.push((resume, waited)));
+    let mut passed = Passed::default();
     let mut rest = released.drain(..);
     while let Some((next, waited)) = rest.next() {
         // Its frame has left the caches, maybe; when its turn comes, it is there again.
         if let Some((soon, _)) = rest.as_slice().get(SOON) {
             r.io.slab.prefetch(soon.frame());
         }
+        let next = match next {
+            Resume::Out(leaving) if !waited.marks.any() => {
+                match fast::resume(r, now, leaving, &mut passed) {
+                    Ok(()) => continue,
+                    Err(leaving) => Resume::Out(leaving),
+                }
+            }
+            next => next,
+        };
+        // It may look at what was counted: a session may end.
+        passed.settle(r);
         resume(r, now, next, waited);
     }
     drop(rest);
+    passed.settle(r);
     end_dropped(r);
     r.io.released = released;
 }
