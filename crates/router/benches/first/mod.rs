@@ -47,8 +47,18 @@ fn frame(n: u64) -> Vec<u8> {
     craft::Frame { src_mac, dst_mac, ..plain }.build()
 }
 
+/// The same from 64 hosts to 64 others and four ports: their classes are warm, their connections are not.
+fn frame_of_few(n: u64) -> Vec<u8> {
+    let hash = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let [a, b, c, d, e, ..] = hash.to_be_bytes();
+    let (src, dst) = (ip(10, 1, a % 8, b % 8), ip(10, 3, c % 8, d % 8));
+    let plain = craft::udp(src, (n >> 4) as u16 | 1024, dst, 1000 + u16::from(e % 4) * 500);
+    let (src_mac, dst_mac) = (MacAddr([6, 0, 0, 0, 0, 1]), own_mac(1));
+    craft::Frame { src_mac, dst_mac, ..plain }.build()
+}
+
 /// Times chunks of first packets, nanoseconds a packet.
-fn run(c: &mut Criterion, name: &str, script: &str) {
+fn run(c: &mut Criterion, name: &str, script: &str, frame: fn(u64) -> Vec<u8>) {
     let mut device = Device::new(&format!("{NETS}{script}"));
     for side in [1, 2] {
         let mac = MacAddr([6, 0, 0, 0, 0, side]);
@@ -80,13 +90,13 @@ fn run(c: &mut Criterion, name: &str, script: &str) {
 /// New connections with few rules and NAT, and with many.
 pub(crate) fn first(c: &mut Criterion) {
     let nat = "/ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade\n";
-    run(c, "first packets, tracked", "/ip firewall connection tracking set enabled=yes\n");
-    run(c, "first packets, 25 filter rules, masqueraded", &format!("{}{nat}", super::rules()));
-    run(c, "first packets, 10,000 filter rules", &rules(10_000));
+    run(c, "first packets, tracked", "/ip firewall connection tracking set enabled=yes\n", frame);
+    let few = format!("{}{nat}", super::rules());
+    run(c, "first packets, 25 filter rules, masqueraded", &few, frame);
+    let many = rules(10_000);
+    run(c, "first packets, 10,000 filter rules", &many, frame);
     let without = "/ip firewall connection tracking set enabled=no\n";
-    run(
-        c,
-        "first packets, 10,000 filter rules, not tracked",
-        &format!("{without}{}", rules(10_000)),
-    );
+    let many = format!("{without}{many}");
+    run(c, "first packets, 10,000 filter rules, not tracked", &many, frame);
+    run(c, "first packets, 10,000 filter rules, not tracked, warm classes", &many, frame_of_few);
 }

@@ -9,6 +9,7 @@ use super::common::{
     self, Came, Common, IN_SESSION, IN_TAGGED_SESSION, Lookup, TAGGED, TWICE_TAGGED, UNTAGGED,
 };
 use super::passed::Passed;
+use super::tunnel::Protocols;
 use super::{Left, decrement_ttl, enclose, ipv6, overwrite_header, put_header};
 use crate::counter::Count;
 use crate::firewall::mark::Mark;
@@ -62,6 +63,40 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
     }
 }
 
+/// The same of a batch in which there may be tunnels' outer packets; nothing is done if there may, or there is
+/// anything unusual: false. To look for them by itself took each packet 20 instructions, here it takes 6.
+pub(super) fn receive_unless_outer(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    protocols: Protocols,
+    batch: &mut Batch,
+) -> bool {
+    let first = batch.as_slice().first().map_or(&[][..], |frame| r.io.slab.bytes(frame));
+    if protocols.may_be(first) {
+        return false;
+    }
+    let common = Common::of(r, port, batch);
+    if common.came.header() != UNTAGGED {
+        return false;
+    }
+    common::prefetch(r, batch);
+    let mut dst = [0; Batch::CAPACITY];
+    let program = r.program.clone();
+    for (dst, frame) in dst.iter_mut().zip(batch.as_slice()) {
+        let bytes = r.io.slab.bytes(frame);
+        if !frame.has_offload() && common.has_tags::<UNTAGGED>(bytes) {
+            *dst = plain_destination(r, &program.own_sources, bytes, UNTAGGED, common.mac.0);
+        }
+        let ip = bytes.get(UNTAGGED..).and_then(|ip| ip.first_chunk());
+        if *dst == 0 || ip.is_none_or(|ip| protocols.may_be_packet(ip)) {
+            return false;
+        }
+    }
+    forward_all::<UNTAGGED>(r, now, port, common.came, &dst, batch);
+    true
+}
+
 /// Forwards a batch of which most packets have such a header in front.
 #[inline(always)]
 fn receive_at<const HEADER: usize>(
@@ -84,41 +119,60 @@ fn receive_at<const HEADER: usize>(
         }
     }
     let came = common.came;
+    if !dst[..n].contains(&0) {
+        return forward_all::<HEADER>(r, now, port, came, &dst, batch);
+    }
     let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
     let (mut forwarding, mut passed) = (Forwarding::default(), Passed::default());
-    if dst[..n].contains(&0) {
-        if ipv6::are_in(&r.io.slab, batch) {
-            return ipv6::receive(r, now, port, batch);
+    if ipv6::are_in(&r.io.slab, batch) {
+        return ipv6::receive(r, now, port, batch);
+    }
+    let mut others = [came; Batch::CAPACITY];
+    look_again(r, port, &mut dst, &mut others, batch);
+    r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
+    for (at, frame) in batch.drain().enumerate() {
+        let to = (dst[at], leaves[at]);
+        let counted = (&mut forwarding, &mut passed);
+        if let Err(frame) = forward_any(r, now, counted, others[at], to, frame, fast) {
+            tell_why(r, to, &frame, others[at]);
+            passed.came_together(r, came.ingress, forwarding.take_together(), fast);
+            passed.leave(r, now, port, frame);
+            forwarding.forget();
         }
-        let mut others = [came; Batch::CAPACITY];
-        look_again(r, port, &mut dst, &mut others, batch);
-        r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
-        for (at, frame) in batch.drain().enumerate() {
-            let to = (dst[at], leaves[at]);
-            let counted = (&mut forwarding, &mut passed);
-            if let Err(frame) = forward_any(r, now, counted, others[at], to, frame, fast) {
-                tell_why(r, to, &frame, others[at]);
-                passed.came_together(r, came.ingress, forwarding.take_together(), fast);
-                passed.leave(r, now, port, frame);
-                forwarding.forget();
-            }
+    }
+    passed.came_together(r, came.ingress, forwarding.together, fast);
+    passed.settle(r);
+    forwarding.settle(r, fast);
+}
+
+/// Forwards a batch of which each packet is plain, with its destination.
+#[inline(always)]
+fn forward_all<const HEADER: usize>(
+    r: &mut Router,
+    now: Moment,
+    port: InterfaceId,
+    came: Came,
+    dst: &[u32; Batch::CAPACITY],
+    batch: &mut Batch,
+) {
+    let n = batch.len();
+    let fast = r.ipv4_fast_path() && r.program.interface(port).fast_rx;
+    let mut leaves = [NextHopId::NONE; Batch::CAPACITY];
+    let (mut forwarding, mut passed) = (Forwarding::default(), Passed::default());
+    r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
+    let mut all = dst[..n].iter().zip(&leaves[..n]).zip(batch.drain());
+    while let Some(((&dst, &leaf), frame)) = all.next() {
+        let (to, counted) = ((dst, leaf), (&mut forwarding, &mut passed));
+        if let Err(frame) = forward::<HEADER>(r, now, counted, came, to, frame, fast) {
+            tell_why(r, to, &frame, came);
+            passed.came_together(r, came.ingress, forwarding.take_together(), fast);
+            passed.leave(r, now, port, frame);
+            forwarding.forget();
         }
-    } else {
-        r.v4.routes.fib().lookup_batch(&dst[..n], &mut leaves[..n]);
-        let mut all = dst[..n].iter().zip(&leaves[..n]).zip(batch.drain());
-        while let Some(((&dst, &leaf), frame)) = all.next() {
-            let (to, counted) = ((dst, leaf), (&mut forwarding, &mut passed));
-            if let Err(frame) = forward::<HEADER>(r, now, counted, came, to, frame, fast) {
-                tell_why(r, to, &frame, came);
-                passed.came_together(r, came.ingress, forwarding.take_together(), fast);
-                passed.leave(r, now, port, frame);
-                forwarding.forget();
-            }
-            // By value: what has an address is kept in memory all along.
-            if forwarding.last.is_tunnel {
-                let counted = (forwarding, passed);
-                return forward_rest::<HEADER>(r, now, port, counted, came, all, fast);
-            }
+        // By value: what has an address is kept in memory all along.
+        if forwarding.last.is_tunnel {
+            let counted = (forwarding, passed);
+            return forward_rest::<HEADER>(r, now, port, counted, came, all, fast);
         }
     }
     passed.came_together(r, came.ingress, forwarding.together, fast);

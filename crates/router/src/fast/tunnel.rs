@@ -18,7 +18,7 @@ use super::common::{self, Came};
 use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::run::{Known, Run};
-use super::{end_run, pass, put_header, receive as receive_inside};
+use super::{end_run, ipv4, pass, put_header, receive as receive_inside};
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::{Kept, flow_flag};
 use crate::flow::pptp::{hear, plain_call};
@@ -30,6 +30,7 @@ use crate::ip::neighbour::NeighbourId;
 use crate::program::{Interface, Kind};
 use crate::queue::{Decision, Label};
 use crate::router::Router;
+use crate::tool::profile::Facility;
 use port::{Batch, Frame, Slab};
 use wire::gre::{self, Gre};
 use wire::ipv6::header;
@@ -42,6 +43,13 @@ use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
 #[inline(never)]
 pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
     let protocols = Protocols::of(r);
+    let interface = r.program.interface(port);
+    if interface.running && interface.bridge.is_none() && r.program.is_stateless() {
+        r.tools.profiler.settle_in(Facility::Networking);
+        if ipv4::receive_unless_outer(r, now, port, protocols, batch) {
+            return;
+        }
+    }
     if !protocols.may_be_in(&r.io.slab, batch.as_slice()) {
         return pass(r, now, port, batch);
     }
