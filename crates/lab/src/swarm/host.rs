@@ -84,8 +84,15 @@ impl Mark {
         let bytes: &[u8; 10] = payload.first_chunk()?;
         let half = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
         let number = u32::from(half(4)) << 16 | u32::from(half(6));
-        let is_marked = half(0) == MAGIC && half(8) == !half(2);
-        is_marked.then_some(Mark { flow: half(2), answer: false, number })
+        let mark = Mark { flow: half(2), answer: false, number };
+        (half(0) == MAGIC && half(8) == mark.proof()).then_some(mark)
+    }
+
+    /// What two bits that turn over on the way do not leave right, as they may the checksum: all bits of flow and
+    /// number have a part in it.
+    fn proof(self) -> u16 {
+        let product = u64::from(self.number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        !self.flow ^ (product >> 48) as u16
     }
 
     /// A payload of this length that begins with it.
@@ -94,7 +101,7 @@ impl Mark {
         payload[..2].copy_from_slice(&MAGIC.to_be_bytes());
         payload[2..4].copy_from_slice(&self.flow.to_be_bytes());
         payload[4..8].copy_from_slice(&self.number.to_be_bytes());
-        payload[8..10].copy_from_slice(&(!self.flow).to_be_bytes());
+        payload[8..10].copy_from_slice(&self.proof().to_be_bytes());
         payload
     }
 }
