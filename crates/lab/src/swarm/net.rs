@@ -475,9 +475,9 @@ impl<'a> Net<'a> {
                 let trees = self.boxes[own].trees();
                 self.boxes[own].restart(now).map_err(|error| self.about(own, &error))?;
                 // Items have other numbers now; what is undone later is what it was begun with.
-                let started = self.boxes[own].trees();
-                if trees == self.trees[own] {
-                    self.trees[own] = started;
+                match trees == self.trees[own] {
+                    true => self.trees[own] = self.boxes[own].trees(),
+                    false => self.boxes[own].is_renumbered = true,
                 }
                 self.due[own] = Moment::from_nanos(u64::MAX);
                 self.breathe_at(own, now);

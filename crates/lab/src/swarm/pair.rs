@@ -35,6 +35,8 @@ pub(super) struct Pair {
     seed: u64,
     twins: [Twin; 2],
     links: Vec<Link>,
+    /// Whether a restart has given items other numbers than those of the configuration it had once.
+    pub(super) is_renumbered: bool,
 }
 
 /// Frames for each router.
@@ -177,7 +179,8 @@ impl Pair {
     pub(super) fn new(number: u8, spec: &case::Box, seed: u64) -> Result<Pair, String> {
         let twins = [false, true].map(|reference| Twin::new(number, spec.ports, seed, reference));
         let links = vec![Link::default(); spec.ports.into()];
-        let mut pair = Pair { number, n_ports: spec.ports, seed, twins, links };
+        let mut pair =
+            Pair { number, n_ports: spec.ports, seed, twins, links, is_renumbered: false };
         for line in &spec.lines {
             pair.run(line, Moment::ZERO).map_err(|error| format!("{line}: {error}"))?;
         }
@@ -212,8 +215,7 @@ impl Pair {
     /// The export is refused, or does not lead to the same export.
     pub(super) fn restart(&mut self, now: Moment) -> Result<(), String> {
         let export = self.export(now)?;
-        let (number, n_ports, seed) = (self.number, self.n_ports, self.seed);
-        self.twins = [false, true].map(|reference| Twin::new(number, n_ports, seed, reference));
+        self.start_anew();
         self.run(&export, now)
             .map_err(|error| format!("the export is refused: {error}\n{export}"))?;
         let again = self.export(now)?;
@@ -231,8 +233,18 @@ impl Pair {
         Ok(())
     }
 
-    /// Takes over the configuration that it had once.
+    /// Both with nothing configured.
+    fn start_anew(&mut self) {
+        let (number, n_ports, seed) = (self.number, self.n_ports, self.seed);
+        self.twins = [false, true].map(|reference| Twin::new(number, n_ports, seed, reference));
+    }
+
+    /// Takes over the configuration that it had once; by starting with it, if its items have other numbers
+    /// now: what a router holds of interfaces goes by them.
     pub(super) fn restore(&mut self, trees: &[config::Tree; 2], now: Moment) -> Result<(), String> {
+        if std::mem::take(&mut self.is_renumbered) {
+            self.start_anew();
+        }
         for (twin, tree) in self.twins.iter_mut().zip(trees) {
             *twin.console.tree_mut() = tree.clone();
             twin.router.configure(tree, now).map_err(|error| error.to_string())?;
