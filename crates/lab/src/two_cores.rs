@@ -150,6 +150,12 @@ impl<P: Port + Send> Bench<'_, P> {
         ran.judge(|_, conditions| {
             conditions.stolen = beside.stolen;
             conditions.away = away;
+            // As fast as it can: what comes is the result, and what was lost says nothing.
+            if rate.is_some() {
+                conditions.stood_still = conditions.stood_still.max(beside.stood_still);
+            } else {
+                conditions.stood_still = Duration::ZERO;
+            }
         });
         Ok(ran)
     }
@@ -166,7 +172,16 @@ pub struct Beside {
     /// For how long others had the processor of a thread of ours, of how long: of the one that lacked it
     /// longest. Only of threads that never sleep; none where the system does not say.
     pub away: Option<(Duration, Duration)>,
+    /// How long the device's thread stood still, if it never sleeps: between two looks at the clock.
+    pub stood_still: Duration,
 }
+
+/// The longest between two looks at the clock of a thread that never sleeps: a few batches take tens of
+/// microseconds. What is longer is a processor that was taken away.
+pub const GAP: Duration = Duration::from_micros(100);
+
+/// The same of a thread that leaves its processor to the system's part of the device.
+pub const GAP_SHARED: Duration = Duration::from_millis(2);
 
 /// For how long a thread that never sleeps had no processor.
 struct Watched {
@@ -187,6 +202,14 @@ impl Watched {
         let had = affinity::thread_time()?.saturating_sub(self.had?);
         Some((all.saturating_sub(had), all))
     }
+}
+
+/// What the device's thread did.
+#[derive(Default)]
+struct Worked {
+    busy: Duration,
+    stood_still: Duration,
+    away: Option<(Duration, Duration)>,
 }
 
 /// Runs `drive`, the tester's part of a trial, on the tester's processor, and beside it, on the
@@ -236,30 +259,30 @@ pub fn side_by_side<T: Send>(
         let panicked = || io::Error::other("a thread of the trial panicked");
         let ran = tester.join().map_err(|_| panicked());
         let worked = device.map(|device| device.join().map_err(|_| panicked())).transpose()?;
-        let (worked, device_away) = worked.transpose()?.unwrap_or_default();
+        let worked = worked.transpose()?.unwrap_or_default();
         let (ran, tester_worked, away) = ran??;
-        let away = away.into_iter().chain(device_away).max();
+        let away = away.into_iter().chain(worked.away).max();
         let stolen = machine::stolen(&processors).saturating_sub(stolen);
-        Ok((ran, Beside { worked, tester_worked, stolen, away }))
+        let Worked { busy: worked, stood_still, .. } = worked;
+        Ok((ran, Beside { worked, tester_worked, stolen, away, stood_still }))
     })
 }
 
-/// The device's thread: returns how long it was busy, and for how long it had no processor, if it never
-/// rests.
-fn work(
-    dut: &mut dyn Dut,
-    clock: Clock,
-    stop: &AtomicBool,
-) -> (Duration, Option<(Duration, Duration)>) {
+/// The device's thread. For how long it had no processor is known if it never rests.
+fn work(dut: &mut dyn Dut, clock: Clock, stop: &AtomicBool) -> Worked {
     let rests = dut.rests();
     let watched = (!rests).then(|| Watched::begin(clock));
     let (mut last, had) = (clock.now(), machine::processor_time());
-    let mut worked = Duration::ZERO;
+    let (mut busy, mut stood_still) = (Duration::ZERO, Duration::ZERO);
     while !stop.load(Ordering::Relaxed) {
         let n = dut.breathe(last);
         let now = clock.now();
+        let since = now.since(last);
         if n > 0 {
-            worked += now.since(last);
+            busy += since;
+        }
+        if !rests && since > GAP {
+            stood_still += since;
         }
         last = now;
         // Only when all that came is done: else the system would take in more and more of what
@@ -270,11 +293,10 @@ fn work(
         }
     }
     // Who sleeps when there is nothing to do was busy whenever he had the processor.
-    let worked = match had.zip(machine::processor_time()) {
-        Some((had, has)) if rests => has.saturating_sub(had),
-        _ => worked,
-    };
-    (worked, watched.and_then(Watched::end))
+    if let Some((had, has)) = had.zip(machine::processor_time()).filter(|_| rests) {
+        busy = has.saturating_sub(had);
+    }
+    Worked { busy, stood_still, away: watched.and_then(Watched::end) }
 }
 
 /// The tester's thread.
@@ -291,7 +313,8 @@ fn drive<P: Port>(
     let before = tester.counters();
     let start = clock.now();
     let (mut senders, mut receivers) = tester.begin(start, duration, load);
-    let (mut now, mut turn) = (start, 0);
+    let (mut now, mut turn, mut stood_still) = (start, 0, Duration::ZERO);
+    let gap = if yields { GAP_SHARED } else { GAP };
     while !senders.iter().flatten().all(|sender| sender.is_done(now)) {
         tester.announce(now);
         for (port, senders) in senders.iter_mut().enumerate() {
@@ -311,7 +334,11 @@ fn drive<P: Port>(
             std::thread::yield_now();
         }
         receive(tester, clock.now(), &mut receivers);
-        now = clock.now();
+        let then = clock.now();
+        if then.since(now) > gap {
+            stood_still += then.since(now);
+        }
+        now = then;
     }
     let end = now;
     let offered: u64 = senders.iter().flatten().map(|sender| sender.sent().offered).sum();
@@ -336,7 +363,7 @@ fn drive<P: Port>(
         counts.intended = counts.sent;
     }
     let overrun = last_sent.since(start + duration);
-    let conditions = Conditions { overrun, ..Conditions::default() };
+    let conditions = Conditions { overrun, stood_still, ..Conditions::default() };
     // At a pace, the schedule's time counts: its last frame left earlier by the gap behind it.
     let took = if pace.is_some() { duration } else { end.since(start) };
     Ran {

@@ -20,6 +20,7 @@ use measure::trial::Outcome;
 use measure::{Comparison, Measured, Row, Trial};
 use std::collections::BTreeSet;
 use std::ptr;
+use std::time::Duration;
 use wire::{FrameLen, PacketRate};
 
 /// Measures one configuration of these devices, which take turns if there are several; so do its families.
@@ -98,19 +99,11 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// A trial at the highest load the tester can offer: once more, a few times at most, if it says
-    /// nothing.
+    /// A trial at the highest load the tester can offer.
     fn highest(&mut self) -> Result<(), BenchError> {
-        let mut repeats = 0;
-        loop {
-            let turn = self.device.trial(None, self.job.plan.duration)?;
-            self.trials.push(turn.ran.record(kind::HIGHEST, None));
-            if !is_repeated(&turn.ran.trial, repeats) {
-                self.turns.push(turn);
-                return Ok(());
-            }
-            repeats += 1;
-        }
+        let Cell { job, device, trials, .. } = self;
+        self.turns.push(repeated(&mut **device, (None, job.plan.duration), trials)?);
+        Ok(())
     }
 
     /// The turn that stands for all: a sound one if there is one, that in the middle.
@@ -131,13 +124,12 @@ impl Cell<'_> {
         let (highest, rate) = (turn.ran.trial, rate(&turn));
         // A search begins at the rate at the highest load: of a machine that is busy there is none.
         let searched = job.plan.turns.is_none() && device.takes_loads() && !is_disturbed(&highest);
+        let goal = (job.plan.criterion.as_ref(), job.plan.short());
         let rates = (rate, alone.at_least(rate));
         let met = match searched {
             false => None,
-            true => criterion::search(job.plan, rates, highest, |load, duration| {
-                let ran = device.trial(Some(load), duration)?.ran;
-                trials.push(ran.record(kind::SEARCH, Some(load)));
-                Ok(ran.trial)
+            true => criterion::search(goal, rates, highest, |load, duration| {
+                Ok(repeated(&mut *device, (Some(load), duration), &mut trials)?.ran.trial)
             })?,
         };
         let mut row = Measured {
@@ -164,6 +156,24 @@ impl Cell<'_> {
         let remarks: Vec<String> = remarks.collect();
         row.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
         Ok(row)
+    }
+}
+
+/// A trial at this load for so long: once more, a few times at most, if it says nothing.
+fn repeated(
+    device: &mut dyn Device,
+    (load, duration): (Option<PacketRate>, Duration),
+    trials: &mut Vec<TrialRecord>,
+) -> Result<Turn, BenchError> {
+    let kind = if load.is_some() { kind::SEARCH } else { kind::HIGHEST };
+    let mut repeats = 0;
+    loop {
+        let turn = device.trial(load, duration)?;
+        trials.push(turn.ran.record(kind, load));
+        if !is_repeated(&turn.ran.trial, repeats) {
+            return Ok(turn);
+        }
+        repeats += 1;
     }
 }
 

@@ -16,7 +16,7 @@ use super::task::Task;
 use super::tester::Tester;
 use crate::clock::Clock;
 use crate::placement::{Distance, Pair};
-use crate::two_cores::{Dut, Patch, side_by_side};
+use crate::two_cores::{Dut, GAP, Patch, side_by_side};
 use measure::procedure::Stop;
 use port::Slab;
 use port::memory::{self, MemoryPort};
@@ -37,10 +37,6 @@ const OURS: usize = 8192;
 
 /// How long the device may take to answer ARP.
 const PATIENCE: Duration = Duration::from_millis(5);
-
-/// Between two breaths, or two ticks, are a few batches at most: tens of microseconds. What is
-/// longer is a processor that was taken away.
-const GAP: Duration = Duration::from_micros(100);
 
 /// How long it takes until both threads are where they work.
 pub(super) const LEAD: Duration = Duration::from_millis(1);
@@ -99,27 +95,22 @@ enum Between<'a> {
     Nothing(Patch<'a>),
 }
 
-/// The device's thread, which never sleeps: it sees for how long it was kept from working.
-struct Watched<'a> {
+/// What the device's thread works, until it is told to start it anew.
+struct Worked<'a> {
     place: Between<'a>,
     /// Raised when the device is to be started anew.
     reset: &'a AtomicBool,
-    last: Option<Moment>,
-    stood_still: Duration,
     ran: Result<(), Stop>,
 }
 
-impl Dut for Watched<'_> {
+impl Dut for Worked<'_> {
     fn breathe(&mut self, now: Moment) -> usize {
-        let since = self.last.replace(now).map_or(Duration::ZERO, |last| now.since(last));
-        self.stood_still += if since > GAP { since } else { Duration::ZERO };
         match &mut self.place {
             Between::Nothing(patch) => patch.breathe(now),
             Between::Router(device, ports) => {
                 if self.reset.load(Ordering::Relaxed) {
                     self.reset.store(false, Ordering::Relaxed);
                     self.ran = device.start_anew();
-                    self.last = None;
                 }
                 device.router.breathe(now, ports)
             }
@@ -149,8 +140,7 @@ impl Testbed for Real {
             true => Between::Nothing(Patch::new(ports, slab)),
             false => Between::Router(device, ports),
         };
-        let (last, stood_still, ran) = (None, Duration::ZERO, Ok(()));
-        let mut watched = Watched { place, reset: &reset, last, stood_still, ran };
+        let mut worked = Worked { place, reset: &reset, ran: Ok(()) };
         let drive = Drive {
             clock: *clock,
             quiet: *quiet,
@@ -161,11 +151,14 @@ impl Testbed for Real {
             gap: GAP,
         };
         let drive = || drive.run(tester, task);
-        let ran = side_by_side(Some(&mut watched), *clock, Some(*pair), true, drive);
-        let (ran, _) = ran.map_err(|error| cannot_pin(&error))?;
-        let still = &mut task.conditions.stood_still;
-        *still = watched.stood_still.max(*still);
-        watched.ran.and(ran)
+        let ran = side_by_side(Some(&mut worked), *clock, Some(*pair), true, drive);
+        let (ran, beside) = ran.map_err(|error| cannot_pin(&error))?;
+        // (While it is started anew it stands still, too.)
+        if reset_at.is_none() {
+            let still = &mut task.conditions.stood_still;
+            *still = beside.stood_still.max(*still);
+        }
+        worked.ran.and(ran)
     }
 
     fn renew(&mut self) -> Result<(), Stop> {

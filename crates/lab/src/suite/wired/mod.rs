@@ -37,7 +37,7 @@ use crate::kernel::{self, Kernel};
 use crate::placement::{Distance, Pair};
 use crate::real::spec::{Backend, Options};
 use crate::real::{Line, PortSpec};
-use crate::two_cores::side_by_side;
+use crate::two_cores::{GAP_SHARED, side_by_side};
 use clearing::Clearing;
 use measure::procedure::Stop;
 use std::net::Ipv4Addr;
@@ -52,10 +52,6 @@ pub const EXTERNAL: &str = "external device";
 
 /// How long the device may take to answer ARP before it is asked again.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Between two ticks is what the system takes to send and to receive a few batches, and its own work
-/// for the wires on this processor.
-const GAP: Duration = Duration::from_millis(2);
 
 /// A device behind interfaces.
 pub struct Wired {
@@ -190,7 +186,8 @@ impl Testbed for Wired {
         let interrupt = self.interrupt.clone();
         let tester = self.tester();
         let (interrupt, reset, yields) = (&interrupt, None, true);
-        let drive = Drive { clock, quiet, interrupt, reset, patience: PATIENCE, yields, gap: GAP };
+        let drive =
+            Drive { clock, quiet, interrupt, reset, patience: PATIENCE, yields, gap: GAP_SHARED };
         // On a thread of its own, which alone is pinned and preferred.
         let ran = side_by_side(None, clock, Some(pair), true, || drive.run(tester, task));
         ran.map_err(|error| cannot_pin(&error))?.0
