@@ -24,8 +24,30 @@ pub(super) const STRIDE: u32 = 6;
 /// Address bits resolved before the first node, and how long a "short" prefix is at most.
 pub(super) const ROOT_DEPTH: u32 = 18;
 
+/// What a look-up has not used yet of an address, the next bits at a fixed place.
+pub trait Rest: Copy + Default {
+    /// The six bits that come next.
+    fn next(self) -> u32;
+
+    /// Takes six bits off.
+    #[must_use]
+    fn shift(self) -> Self;
+
+    /// What is next, at the left end.
+    fn left(self) -> u64;
+
+    /// Takes bits off, fewer than 64.
+    #[must_use]
+    fn skip(self, bits: u32) -> Self;
+
+    /// Whether so much was taken off that less than six bits may be left, where it held a part of the address.
+    fn is_spent(self) -> bool;
+}
+
 /// An address: `u32` of IPv4, `u128` of IPv6.
-pub trait Word: Copy + Ord + Debug + Default {
+pub trait Word: Rest + Ord + Debug {
+    /// As much of an address as nearly all look-ups take.
+    type Window: Rest;
     /// A network of such addresses.
     type Prefix: Copy + Ord + Debug;
     /// Its routes.
@@ -44,14 +66,11 @@ pub trait Word: Copy + Ord + Debug + Default {
     /// The entry of an address in the direct table.
     fn slot(self) -> usize;
 
-    /// Its slot, and the address without the bits that the slot stands for, as [`next`](Self::next) wants it.
+    /// Its slot, and the address without the bits that the slot stands for.
     fn enter(self) -> (usize, Self);
 
-    /// The six bits that come next.
-    fn next(rest: Self) -> u32;
-
-    /// Takes six bits off.
-    fn shift(rest: Self) -> Self;
+    /// The first of what is left.
+    fn window(rest: Self) -> Self::Window;
 
     /// Whether nodes with one way on are passed over: of IPv4 there are two or three in a row at most, each of
     /// which takes as long as a comparison.
@@ -59,12 +78,6 @@ pub trait Word: Copy + Ord + Debug + Default {
 
     /// What stands behind the first `depth` bits of an address, at the left end.
     fn behind(self, depth: u32) -> u64;
-
-    /// What is next of an address, at the left end.
-    fn left(rest: Self) -> u64;
-
-    /// Takes bits off, fewer than 64.
-    fn skip(rest: Self, bits: u32) -> Self;
 
     /// The six bits behind the first `depth`; fewer at the end count as the upper ones of six.
     fn bits_at(self, depth: u32) -> u32;
@@ -143,7 +156,36 @@ pub trait Route<W>: Copy {
     fn id(self) -> NextHopId;
 }
 
+impl Rest for u32 {
+    /// The slot's bits are still there: shifting them out here is free.
+    #[inline(always)]
+    fn next(self) -> u32 {
+        (self << ROOT_DEPTH) >> (32 - STRIDE)
+    }
+
+    #[inline(always)]
+    fn shift(self) -> u32 {
+        self << STRIDE
+    }
+
+    #[inline(always)]
+    fn left(self) -> u64 {
+        self.behind(ROOT_DEPTH)
+    }
+
+    #[inline(always)]
+    fn skip(self, bits: u32) -> u32 {
+        self << bits
+    }
+
+    #[inline(always)]
+    fn is_spent(self) -> bool {
+        false
+    }
+}
+
 impl Word for u32 {
+    type Window = u32;
     type Prefix = Ipv4Prefix;
     type Rib = Rib4;
     type Direct = [u32; 1 << ROOT_DEPTH];
@@ -165,31 +207,15 @@ impl Word for u32 {
         (self.slot(), self)
     }
 
-    /// The slot's bits are still there: shifting them out here is free.
     #[inline(always)]
-    fn next(rest: u32) -> u32 {
-        (rest << ROOT_DEPTH) >> (32 - STRIDE)
-    }
-
-    #[inline(always)]
-    fn shift(rest: u32) -> u32 {
-        rest << STRIDE
+    fn window(rest: u32) -> u32 {
+        rest
     }
 
     const SKIPS: bool = false;
 
     fn behind(self, depth: u32) -> u64 {
         u64::from(self << depth) << 32
-    }
-
-    #[inline(always)]
-    fn left(rest: u32) -> u64 {
-        rest.behind(ROOT_DEPTH)
-    }
-
-    #[inline(always)]
-    fn skip(rest: u32, bits: u32) -> u32 {
-        rest << bits
     }
 
     #[inline]
@@ -242,7 +268,68 @@ pub(super) const GLOBAL: Ipv6Prefix = Ipv6Prefix::new(0x2000 << 112, FIXED as u8
 /// The slot of every address that is not global.
 pub(super) const OUTSIDE: usize = 1 << INDEX;
 
+impl Rest for u128 {
+    #[inline(always)]
+    fn next(self) -> u32 {
+        (self >> (128 - STRIDE)) as u32
+    }
+
+    #[inline(always)]
+    fn shift(self) -> u128 {
+        self << STRIDE
+    }
+
+    #[inline(always)]
+    fn left(self) -> u64 {
+        (self >> 64) as u64
+    }
+
+    /// By halves: a shift of all 128 bits asks whether it is by 64 or more.
+    #[inline(always)]
+    fn skip(self, bits: u32) -> u128 {
+        let (high, low) = ((self >> 64) as u64, self as u64);
+        let bits = bits & 63;
+        let high = high << bits | low >> 1 >> (63 - bits);
+        u128::from(high) << 64 | u128::from(low << bits)
+    }
+
+    #[inline(always)]
+    fn is_spent(self) -> bool {
+        false
+    }
+}
+
+/// 63 bits and a mark behind them, which says how many of them were taken off: half as much to keep and to shift as
+/// the address, of which routes up to /78 need no more.
+impl Rest for u64 {
+    #[inline(always)]
+    fn next(self) -> u32 {
+        (self >> (64 - STRIDE)) as u32
+    }
+
+    #[inline(always)]
+    fn shift(self) -> u64 {
+        self << STRIDE
+    }
+
+    #[inline(always)]
+    fn left(self) -> u64 {
+        self
+    }
+
+    #[inline(always)]
+    fn skip(self, bits: u32) -> u64 {
+        self << (bits & 63)
+    }
+
+    #[inline(always)]
+    fn is_spent(self) -> bool {
+        self << STRIDE == 0
+    }
+}
+
 impl Word for u128 {
+    type Window = u64;
     type Prefix = Ipv6Prefix;
     type Rib = Rib6;
     type Direct = [u32; OUTSIDE + 1];
@@ -269,33 +356,14 @@ impl Word for u128 {
     }
 
     #[inline(always)]
-    fn next(rest: u128) -> u32 {
-        (rest >> (128 - STRIDE)) as u32
-    }
-
-    #[inline(always)]
-    fn shift(rest: u128) -> u128 {
-        rest << STRIDE
+    fn window(rest: u128) -> u64 {
+        rest.left() | 1
     }
 
     const SKIPS: bool = true;
 
     fn behind(self, depth: u32) -> u64 {
         ((self << depth) >> 64) as u64
-    }
-
-    #[inline(always)]
-    fn left(rest: u128) -> u64 {
-        (rest >> 64) as u64
-    }
-
-    /// By halves: a shift of all 128 bits asks whether it is by 64 or more.
-    #[inline(always)]
-    fn skip(rest: u128, bits: u32) -> u128 {
-        let (high, low) = ((rest >> 64) as u64, rest as u64);
-        let bits = bits & 63;
-        let high = high << bits | low >> 1 >> (63 - bits);
-        u128::from(high) << 64 | u128::from(low << bits)
     }
 
     #[inline]
