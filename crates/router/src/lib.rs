@@ -71,6 +71,9 @@ mod facility;
 // What the console shows of the running router.
 pub mod status;
 
+// Conditions of FastPath and FastTrack.
+pub mod unmet;
+
 // `/export version=`: what versions of RouterOS call otherwise.
 pub mod version;
 

@@ -17,6 +17,7 @@ use crate::account::Tally;
 use crate::counter::{Count, Counters};
 use crate::discard::{Discard, Discards};
 use crate::fast::enclose::Outers;
+use crate::fast::first::FirstPackets;
 use crate::fast::verdicts::Verdicts;
 use crate::firewall::connection::{Connections, New};
 use crate::firewall::log::Log;
@@ -429,6 +430,8 @@ impl Links {
 #[derive(Default)]
 pub(crate) struct Learnt {
     pub(crate) recipes: Recipes,
+    /// Recipes by what first packets have in common.
+    pub(crate) first_packets: FirstPackets,
     /// Packets that have gone: their memory is used again.
     pub(crate) packets: Vec<Packet>,
     /// Scratch for the bridge filter's walk.

@@ -10,6 +10,7 @@ use crate::book::Book;
 use crate::counter::CounterBook;
 use crate::facility::FACILITIES;
 use crate::firewall::address_list::AddressLists;
+use crate::firewall::classes::Tuples;
 use crate::firewall::compile::Setting;
 use crate::firewall::connection::{self, Enabled};
 use crate::firewall::filter::Filter;
@@ -49,6 +50,7 @@ use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
 use crate::queue::simple::{Simple, Sorted};
 use crate::queue::{self, Path, QueueLeafId, Trees};
+use crate::unmet::{BRIDGE_PATH, FASTTRACK, IPV4, Unmet};
 use config::{Item, Tree, Value};
 use port::{Capabilities, Offloads};
 use std::collections::BTreeSet;
@@ -126,42 +128,6 @@ impl BridgeAt {
     /// As an index.
     pub fn index(self) -> usize {
         usize::from(self.0)
-    }
-}
-
-/// Why a quick way is not taken: the conditions of `routeros/C-fastpath.md` that are not met. A way
-/// with none of these is active.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unmet {
-    /// IPv4 FastPath.
-    pub ipv4_fast_path: Vec<&'static str>,
-    /// Bridge FastPath.
-    pub bridge_fast_path: Vec<&'static str>,
-    /// IPv4 FastTrack.
-    pub ipv4_fasttrack: Vec<&'static str>,
-}
-
-const IPV4: fn(&mut Unmet) -> &mut Vec<&'static str> = |unmet| &mut unmet.ipv4_fast_path;
-const BRIDGE_PATH: fn(&mut Unmet) -> &mut Vec<&'static str> = |unmet| &mut unmet.bridge_fast_path;
-const FASTTRACK: fn(&mut Unmet) -> &mut Vec<&'static str> = |unmet| &mut unmet.ipv4_fasttrack;
-
-/// Whether a condition is violated, how to say so, and which ways it closes.
-type Condition = (bool, &'static str, &'static [fn(&mut Unmet) -> &mut Vec<&'static str>]);
-
-impl Unmet {
-    /// The conditions of all ways.
-    pub(crate) fn ways(&mut self) -> [&mut Vec<&'static str>; 3] {
-        [&mut self.ipv4_fast_path, &mut self.bridge_fast_path, &mut self.ipv4_fasttrack]
-    }
-
-    fn of(conditions: &[Condition]) -> Unmet {
-        let mut unmet = Unmet::default();
-        for &(violated, text, ways) in conditions {
-            for way in ways.iter().filter(|_| violated) {
-                way(&mut unmet).push(text);
-            }
-        }
-        unmet
     }
 }
 
@@ -351,6 +317,8 @@ pub struct Program {
     pub tracking: bool,
     /// Whether a routed packet needs nothing but the FIB.
     pub(crate) stateless: bool,
+    /// What tells first packets apart, where that is enough to know their way ([`first`](crate::fast::first)).
+    pub(crate) tuples: Option<Arc<Tuples>>,
     /// Why quick ways are not taken.
     pub unmet: Unmet,
     /// Which item has which number.
@@ -419,6 +387,7 @@ impl Program {
             connection_settings: connection::Settings::read(&tree),
             tracking: false,
             stateless: false,
+            tuples: None,
             bridge_looks_at: [0; 4],
             unmet: Unmet::default(),
             interfaces: by_id,
@@ -510,6 +479,13 @@ impl Program {
         let nothing = !self.tracking && no_rules && !self.has_queues();
         let any_source = self.settings.reverse_path == ReversePath::No;
         self.stateless = nothing && self.settings.ip_forward && any_source;
+        let others = clamps || !self.nat.is_empty() || !self.queues.is_empty();
+        let by_class = rules && one_table && any_source && !self.tracking && !others;
+        self.tuples = by_class.then(|| {
+            let (raw, mangle) = (self.raw.rules().gates(), self.mangle.rules().gates());
+            let gates = [raw, mangle, self.filter.rules().gates()];
+            Arc::new(Tuples::of(gates.into_iter().flatten()))
+        });
         self.v6.open_quick_ways(self.connection_settings.enabled, self.has_queues());
         let filtering = self.bridges.iter().any(|bridge| bridge.filtering.is_some());
         self.unmet = Unmet::of(&[

@@ -85,6 +85,9 @@ pub struct Trace {
     /// Set when the next packet of the flow, though alike, may go another way (a stateful matcher
     /// such as `limit` or `nth`, a log line, a first packet's NAT): no recipe then.
     pub once: bool,
+    /// A rule has looked at more than its gate: packets of other addresses and ports may go another way, though no
+    /// gate tells them apart.
+    pub beyond: bool,
     /// `layer7-protocol` has seen the packet: it adds a payload once, however many rules look.
     pub layer7: bool,
     /// How much of the TTL the router itself has taken so far: set by the flow where it takes it,
@@ -111,6 +114,7 @@ impl Trace {
         self.counters.clear();
         self.guard = Guard::default();
         self.once = false;
+        self.beyond = false;
         self.layer7 = false;
         self.ttl_taken = 0;
         self.edited = Edited::default();

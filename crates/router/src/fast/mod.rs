@@ -18,6 +18,8 @@ mod bridge;
 mod common;
 // Into tunnels whose outer flows have recipes.
 pub(crate) mod enclose;
+// First packets, by the recipes of others like them.
+pub(crate) mod first;
 // Routing when there is nothing to ask but the FIB.
 mod ipv4;
 // Both families, where there is IPv6 among a batch.

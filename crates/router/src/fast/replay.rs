@@ -16,7 +16,7 @@ use super::common::{
 };
 use super::passed::Passed;
 use super::revalidate::revalidate;
-use super::{decrement_ttl, has_ports, ipv6, overwrite_header, put_header};
+use super::{decrement_ttl, first, has_ports, ipv6, overwrite_header, put_header};
 use crate::firewall::connection::flow::{Flow, FlowId, flow_flag};
 use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
 use crate::interface::InterfaceId;
@@ -250,7 +250,7 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     passed: &mut Passed,
 ) -> Result<(), Frame> {
     if plain.flow == FlowId::NONE {
-        return Err(frame);
+        return replay_first(r, now, plain, came, frame, passed);
     }
     let found = r.v4.connections.confirm_mut(plain.flow, plain.hash, &plain.tuple);
     let Some((id, mut flow)) = found else {
@@ -355,6 +355,25 @@ pub(super) fn replay<const PROFILED: bool, const HEADER: usize>(
     passed.left(r, out, left, fast);
     r.transmit_marked(port, frame, fast, mark);
     Ok(())
+}
+
+/// A flow's first packet, or one that is not plain.
+#[inline(never)]
+fn replay_first(
+    r: &mut Router,
+    now: Moment,
+    plain: &Plain,
+    came: Came,
+    frame: Frame,
+    passed: &mut Passed,
+) -> Result<(), Frame> {
+    if plain.tuple.protocol == 0 {
+        return Err(frame);
+    }
+    match first::flow_of(r, now, (plain.tuple, plain.hash), came) {
+        Some(flow) => replay_any(r, now, &Plain { flow, ..*plain }, came, frame, passed),
+        None => Err(frame),
+    }
 }
 
 /// Offers a packet to several queues, one after the other; says where it stops, why, and how many it has come to.

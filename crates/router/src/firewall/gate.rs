@@ -31,6 +31,9 @@ const DST: usize = 1;
 /// How many fields the gates look at: eight narrow ones, two wide ones, the state.
 pub(crate) const FIELDS: usize = 11;
 
+/// Those of a tuple's ports and addresses.
+pub(crate) const OF_TUPLE: [usize; 4] = [SRC_PORT, DST_PORT, 8 + SRC, 8 + DST];
+
 /// What the gates look at.
 #[derive(Clone, Copy)]
 pub(crate) struct Facts {

@@ -142,6 +142,11 @@ impl<A> Outcome<A> {
 }
 
 impl<A: Copy + PartialEq> Ruleset<A> {
+    /// Of all rules.
+    pub(crate) fn gates(&self) -> &[Gate] {
+        &self.gates
+    }
+
     /// Walks a packet through a built-in chain, given by its place in the table.
     pub(crate) fn run(&self, chain: usize, view: &View, books: &mut Books) -> Outcome<A> {
         let (mut walk, mut effect) = (self.enter(chain), None);
@@ -189,6 +194,7 @@ impl<A: Copy + PartialEq> Ruleset<A> {
             };
             rules.start = at + 1;
             let rule = &self.rules[at as usize];
+            books.trace.beyond |= !rule.matchers.is_empty() || rule.add.is_some();
             let mut matchers = rule.matchers.iter();
             if let Some(failed) = matchers.find(|m| !m.matches(view, &self.lists, books)) {
                 if books.state.told.is_some() {

@@ -12,6 +12,7 @@ use super::wait::{Cost, Waits};
 use super::{Hop, checks, help, leave, local, routing, rules, tunnel};
 use crate::counter::Count;
 use crate::discard::Discard;
+use crate::fast::first;
 use crate::firewall::filter::FilterChain;
 use crate::firewall::mangle::Mangle;
 use crate::firewall::raw::Raw;
@@ -114,7 +115,7 @@ pub(crate) trait Passes: Waits + Sorted {
 
     /// Keeps what a packet went through that leaves.
     fn keep(r: &mut Router, now: Moment, p: &mut Packet, hop: Hop<Self>, queues: Path) {
-        let kept = record::<Self>(r, now, p, hop, queues);
+        let kept = record::<Self>(r, now, p, hop, queues).map(|_| ());
         r.tell(|| Event::Kept(kept));
     }
 
@@ -272,7 +273,12 @@ impl Passes for u32 {
     fn keep(r: &mut Router, now: Moment, p: &mut Packet, hop: Hop, queues: Path) {
         record_route::note(r, p, hop.interface);
         let kept = record::<u32>(r, now, p, hop, queues);
-        r.tell(|| Event::Kept(kept));
+        if let Ok(kept) = kept
+            && queues == Path::NONE
+        {
+            first::note(r, p, hop, kept);
+        }
+        r.tell(|| Event::Kept(kept.map(|_| ())));
     }
 
     fn fasttrack(r: &mut Router) -> &mut Count {

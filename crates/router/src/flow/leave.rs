@@ -3,6 +3,7 @@
 use super::timers::nobody_there;
 use super::{ip_out, link_out, tunnel};
 use crate::discard::Discard;
+use crate::firewall::connection::flow::Kept;
 use crate::firewall::connection::{Connections, FlowId, flow_flag};
 use crate::firewall::mark::{Mark, Marks};
 use crate::interface::InterfaceId;
@@ -119,7 +120,7 @@ pub(super) fn record<F: Stacked>(
     p: &Packet,
     hop: Hop<F>,
     queues: Path,
-) -> Result<(), Unkept> {
+) -> Result<Kept, Unkept> {
     let is_whole = p.layers.l3 == 14 && !p.layers.fragment && p.rest.is_empty();
     let has_ports = matches!(p.layers.protocol, protocol::TCP | protocol::UDP)
         && p.layers.l4 == p.layers.l3 + F::HEADER;
@@ -157,7 +158,7 @@ pub(super) fn record<F: Stacked>(
     let flow = F::connections_mut(r).flow_mut(flow);
     flow.keep(kept, generation);
     flow.next_hop = neighbour.0;
-    Ok(())
+    Ok(kept)
 }
 
 /// Keeps what a tunnel's outer packet went through up to its end, which is here.

@@ -167,7 +167,7 @@ impl Passes for u128 {
         // Whoever sends by way of the router what is on the link is told so, each time anew.
         if hop.interface != p.in_interface {
             let kept = record::<u128>(r, now, p, hop, queues);
-            r.tell(|| Event::Kept(kept));
+            r.tell(|| Event::Kept(kept.map(|_| ())));
         }
     }
 

@@ -48,9 +48,9 @@ pub(crate) mod monitor;
 
 use crate::facility::Facility;
 use crate::interface::{self, InterfaceId};
-use crate::program::Unmet;
 use crate::router::Router;
 use crate::story::Event;
+use crate::unmet::Unmet;
 use config::{Call, Progress, Reply, Type, Value};
 use echo::Echoes;
 use port::Frame;

@@ -22,6 +22,7 @@ mod fast_path;
 mod fasttrack;
 mod field;
 mod field_packets;
+mod first_packets;
 mod forwarding;
 mod fragments;
 mod frames_short;

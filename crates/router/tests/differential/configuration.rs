@@ -9,6 +9,7 @@
 mod bridge;
 mod mangle;
 mod rules6;
+mod untracked;
 
 pub(crate) use bridge::Vlans;
 
@@ -189,15 +190,17 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
     let bonded = prop_oneof![3 => Just(None), 1 => select(modes.to_vec()).prop_map(Some)];
     let session = prop_oneof![3 => Just(None), 1 => (1..=PORTS).prop_map(Some)];
     let layout = (bridged, tagged, vlans, slow, tree, bonded, session, any::<bool>());
-    (layout, common, rules, queues, tunnels()).prop_map(
+    let is_untracked = prop::bool::weighted(0.25);
+    (layout, common, rules, queues, tunnels(), is_untracked).prop_map(
         |(
             (bridged, tagged, vlans, slow, tree, bonded, session, l2tp),
             common,
             rules,
             queues,
             tunnels,
+            is_untracked,
         )| {
-            let typed = [tunnels, common, rules, queues].concat();
+            let typed = untracked::lines(is_untracked, [tunnels, common, rules, queues].concat());
             Configuration { bridged, tagged, vlans, slow, tree, bonded, session, l2tp, typed }
         },
     )

@@ -16,9 +16,12 @@
 
 // Rules that stand with many others in every field.
 mod broad;
+// Which packets no gate tells apart.
+mod tuple;
 
 use super::gate::{FIELDS, Facts, Gate};
 use broad::Broad;
+pub(crate) use tuple::{Class, Tuples};
 
 /// Fewer rules than this are quicker asked one by one.
 pub(crate) const FEW: usize = 96;

@@ -16,7 +16,7 @@ pub struct Reason {
     pub change: &'static str,
 }
 
-/// What to change about an unmet condition of FastPath ([`Unmet`](crate::program::Unmet)).
+/// What to change about an unmet condition of FastPath ([`Unmet`](crate::unmet::Unmet)).
 pub(crate) const CHANGES: &[(&str, &str)] = &[
     ("/ip settings allow-fast-path=no", "/ip settings set allow-fast-path=yes"),
     (
