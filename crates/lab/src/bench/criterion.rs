@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Whoever runs the trials keeps them for the result, and repeats those that say nothing. A search by a goal,
-//! whose trials are long, ends with what it has at a load where the machine disturbed all of them.
+//! whose trials are long, ends with what it has when the machine has disturbed all of them at a few loads.
 
 use super::{BenchError, is_disturbed};
 use measure::Trial;
@@ -19,6 +19,9 @@ use wire::PacketRate;
 
 /// The longest a search by a goal may take, as often as its full length.
 const TRIALS: u32 = 40;
+
+/// At so many loads a search by a goal finds that the machine disturbs all trials before it ends.
+const DISTURBED: u32 = 3;
 
 /// The most loads that are tried without a goal.
 const LOADS: u32 = 10;
@@ -48,7 +51,7 @@ pub(super) fn search(
         let name = format!("throughput[{seconds}s 0 loss, within {percent}%]");
         return Ok(Some(Met { criterion: name, pps: found.best }));
     };
-    let (mut broken, mut ended) = (None, None);
+    let (mut broken, mut ended, mut disturbed) = (None, None, 0);
     let mut trial = |load, duration| {
         // The search is to end: nothing in a disturbed trial is believed.
         if let Some(last) = ended {
@@ -58,7 +61,8 @@ pub(super) fn search(
             broken = Some(error);
             highest
         });
-        ended = Some(trial).filter(|trial| broken.is_some() || is_disturbed(trial));
+        disturbed += u32::from(is_disturbed(&trial));
+        ended = Some(trial).filter(|_| broken.is_some() || disturbed == DISTURBED);
         trial
     };
     let longest = goal.duration_sum * TRIALS;
