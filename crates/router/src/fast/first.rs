@@ -41,30 +41,62 @@ pub(crate) struct FirstPackets {
     ways: HashMap<Key, Kept, Secret>,
     /// The generation of recipes they are of.
     generation: u32,
+    /// What was asked for last, and not known.
+    asked: Option<(FiveTuple, Key)>,
+    /// How many were not, since one was.
+    in_vain: u32,
 }
 
 /// More ways than this are forgotten, and learnt anew.
 const MAX: usize = 1 << 16;
 
+/// Where so many in a row were not known, every class may be another: only some are asked for, [one of so
+/// many](SOME), until one is known.
+const PATIENCE: u32 = 512;
+const SOME: u32 = 16;
+
 /// DHCP's ports: a client hears its server before IP does.
 const DHCP: [u16; 2] = [67, 68];
 
-/// Keeps what a packet went through, which passed no queue, for the first packets of its class.
+impl FirstPackets {
+    /// Whether it is worth while to ask.
+    #[inline]
+    fn is_hopeful(&mut self) -> bool {
+        self.asked = None;
+        self.in_vain = self.in_vain.saturating_add(1);
+        self.in_vain < PATIENCE || self.in_vain.is_multiple_of(SOME)
+    }
+
+    /// The recipe of a first packet, under a generation.
+    #[inline]
+    fn find(&mut self, tuple: FiveTuple, key: Key, generation: u32) -> Option<Kept> {
+        let known = self.ways.get(&key).filter(|_| self.generation == generation);
+        match known {
+            Some(_) => self.in_vain = 0,
+            None => self.asked = Some((tuple, key)),
+        }
+        known.copied()
+    }
+
+    fn note(&mut self, key: Key, kept: Kept, generation: u32) {
+        if self.generation != generation || self.ways.len() >= MAX {
+            self.ways.clear();
+            self.generation = generation;
+        }
+        self.ways.insert(key, kept);
+    }
+}
+
+/// Keeps what a packet went through that was asked for, and passed no queue, for the first packets of its class.
 pub(crate) fn note(r: &mut Router, p: &Packet, hop: Hop, kept: Kept) {
-    let Some(tuples) = &r.program.tuples else { return };
+    let Some((tuple, key)) = r.learnt.first_packets.asked.take() else { return };
+    let is_it = tuple == p.layers.tuple && key.ingress == p.ingress && key.out == hop.interface;
     // (By the interface that it came by, others are told of a shorter way.)
     let is_plain = !p.is_outer && p.marks.routing == Mark::NONE && p.in_interface != hop.interface;
-    if p.trace.beyond || !is_plain {
-        return;
+    if is_it && is_plain && !p.trace.beyond {
+        let generation = r.learnt.recipes.generation();
+        r.learnt.first_packets.note(key, kept, generation);
     }
-    let key = Key { ingress: p.ingress, out: hop.interface, class: tuples.class(&p.layers.tuple) };
-    let generation = r.learnt.recipes.generation();
-    let first = &mut r.learnt.first_packets;
-    if first.generation != generation || first.ways.len() >= MAX {
-        first.ways.clear();
-        first.generation = generation;
-    }
-    first.ways.insert(key, kept);
 }
 
 /// A new flow for a plain packet of none, with its class's recipe; `None` if that is not known.
@@ -75,11 +107,9 @@ pub(super) fn flow_of(
     came: Came,
 ) -> Option<FlowId> {
     let tuples = r.program.tuples.as_ref()?;
-    let generation = r.learnt.recipes.generation();
-    if r.learnt.first_packets.generation != generation
-        || tuple.protocol == protocol::UDP && DHCP.contains(&tuple.dst_port)
-        || is_own_source(r, tuple.src, Mark::NONE)
-    {
+    let is_heard = tuple.protocol == protocol::UDP && DHCP.contains(&tuple.dst_port);
+    let first = &mut r.learnt.first_packets;
+    if !first.is_hopeful() || is_heard {
         return None;
     }
     let hop = match r.v4.routes.target(r.v4.routes.lookup_in(Mark::NONE, tuple.dst))? {
@@ -92,7 +122,11 @@ pub(super) fn flow_of(
     };
     let class = tuples.class(&tuple);
     let key = Key { ingress: came.ingress, out: hop.interface, class };
-    let kept = *r.learnt.first_packets.ways.get(&key)?;
+    let generation = r.learnt.recipes.generation();
+    let kept = first.find(tuple, key, generation)?;
+    if is_own_source(r, tuple.src, Mark::NONE) {
+        return None;
+    }
     let neighbour: NeighbourId = r.neighbour(hop)?;
     let connections = &mut r.v4.connections;
     let id = match connections.flows().find(hash, &tuple) {
