@@ -483,8 +483,7 @@ impl Program {
         let by_class = rules && one_table && any_source && !self.tracking && !others;
         self.tuples = by_class.then(|| {
             let (raw, mangle) = (self.raw.rules().gates(), self.mangle.rules().gates());
-            let gates = [raw, mangle, self.filter.rules().gates()];
-            Arc::new(Tuples::of(gates.into_iter().flatten()))
+            Arc::new(Tuples::of(&[raw, mangle, self.filter.rules().gates()]))
         });
         self.v6.open_quick_ways(self.connection_settings.enabled, self.has_queues());
         let filtering = self.bridges.iter().any(|bridge| bridge.filtering.is_some());

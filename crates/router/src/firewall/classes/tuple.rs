@@ -26,11 +26,11 @@ pub(crate) struct Tuples {
 }
 
 impl Tuples {
-    /// Cut by these gates.
-    pub(crate) fn of<'a>(gates: impl Iterator<Item = &'a Gate> + Clone) -> Tuples {
+    /// Cut by these tables' gates.
+    pub(crate) fn of(tables: &[&[Gate]]) -> Tuples {
         let starts = OF_TUPLE.map(|field| {
             let mut starts = vec![0];
-            for gate in gates.clone() {
+            for gate in tables.iter().copied().flatten() {
                 gate.pieces(field, |first, last| {
                     starts.push(first);
                     starts.extend(last.checked_add(1));
