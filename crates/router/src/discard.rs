@@ -81,7 +81,7 @@ reasons! {
     UnknownSession = "unknown-session",
     /// A PPPoE request without the cookie of an offer to its sender.
     BadPppoeCookie = "bad-pppoe-cookie",
-    /// A PPPoE request, and `max-sessions` is reached.
+    /// A PPPoE request, and `max-sessions` is reached, or too many offers wait (`pado-delay`).
     TooManySessions = "too-many-sessions",
     /// An answer of RADIUS that nobody waits for, or that does not know the secret.
     BadRadius = "bad-radius",

@@ -18,7 +18,7 @@ use crate::interface::ingress::{Arrival, IngressId};
 use crate::interface::ppp::calls::{Call, Carrier, MOST, MOST_HALF_OPEN, Owner, Rest, Wire};
 use crate::interface::ppp::machine::{End, NAME, Phase};
 use crate::interface::ppp::mppe::Unread;
-use crate::interface::pppoe::state::Dial;
+use crate::interface::pppoe::state::{Dial, Offer};
 use crate::interface::pppoe::{Concentrator, Dialer, SessionAt};
 use crate::packet::Packet;
 use crate::program::Kind;
@@ -434,7 +434,8 @@ fn offer(
     let program = r.program.clone();
     let mut none = true;
     let is = |server: &&Concentrator| {
-        server.on == on && (asked.is_empty() || asked == server.service.as_bytes())
+        let is_any = asked.is_empty() && server.accepts_any;
+        server.on == on && (is_any || asked == server.service.as_bytes())
     };
     for server in program.pppoe.concentrators.iter().filter(is) {
         none = false;
@@ -446,7 +447,15 @@ fn offer(
         ];
         tags.extend(given_back(said));
         let pado = Discovery::write(Code::Pado, 0, &tags);
-        send(r, now, on, src, ETHERTYPE_DISCOVERY, &pado);
+        if server.pado_delay.is_zero() {
+            send(r, now, on, src, ETHERTYPE_DISCOVERY, &pado);
+            continue;
+        }
+        let due = now + server.pado_delay;
+        if !r.link.pppoe.put_off(Offer { due, on, to: src, pado }) {
+            return Err(Discard::TooManySessions);
+        }
+        r.link.up_due = r.link.up_due.min(due);
     }
     if none { Err(Discard::NoListener) } else { Ok(()) }
 }
@@ -657,8 +666,12 @@ fn dial_on(r: &mut Router, now: Moment, dialer: &Dialer) -> Option<Moment> {
     due
 }
 
-/// Lets clients do what is due. Returns when something is due next, if that is before `due`.
+/// Lets clients do what is due, and sends offers that have waited. Returns when something is due next, if that is before `due`.
 pub(super) fn tick(r: &mut Router, now: Moment, mut due: Moment) -> Moment {
+    while let Some(Offer { on, to, pado, .. }) = r.link.pppoe.due_offer(now) {
+        send(r, now, on, to, ETHERTYPE_DISCOVERY, &pado);
+    }
+    due = r.link.pppoe.next_offer().map_or(due, |at| due.min(at));
     let program = r.program.clone();
     let pppoe = &program.pppoe;
     if pppoe.dialers.is_empty() && r.link.pppoe.dials.is_empty() {

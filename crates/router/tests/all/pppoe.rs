@@ -579,6 +579,40 @@ fn frames_of_others() {
     assert!(rig.router.frames().balance());
 }
 
+/// Who asks, for which service, of a server with these settings: how many offers there are at once, and after the
+/// 300 ms that they may wait.
+#[test]
+fn who_offers_when() {
+    let padi = |n: u16, service: &[u8]| {
+        let [hi, lo] = n.to_be_bytes();
+        let packet = Discovery::write(Code::Padi, 0, &[(tag::SERVICE_NAME, service)]);
+        [&[0xff; 6][..], &[6, 0, 0, 0, hi, lo], &[0x88, 0x63], &packet].concat()
+    };
+    for (settings, service, hosts, at_once, later) in [
+        ("", &b""[..], 3, 3, 0),
+        ("pado-delay=300", b"", 1, 0, 1),
+        ("pado-delay=300", b"isp", 1500, 0, 1024),
+        ("accept-empty-service=no", b"", 1, 0, 0),
+        ("accept-empty-service=no", b"isp", 1, 1, 0),
+    ] {
+        let mut rig = Rig::new(2, &format!("{SERVER} {settings}\n{SECRET}"));
+        let mut came = 0;
+        for n in 0..hosts {
+            rig.send(2, &padi(n, service));
+            rig.breathe();
+            came += rig.take(2).len();
+        }
+        assert_eq!(came, at_once, "{settings}");
+        let refused: u64 = rig.router.discards().iter().map(|(_, n)| n).sum();
+        assert_eq!(refused as usize, usize::from(hosts) - at_once - later, "{settings}");
+        rig.wait(Duration::from_millis(299));
+        assert_eq!(rig.take(2).len(), 0, "{settings}");
+        rig.wait(Duration::from_millis(1));
+        assert_eq!(rig.take(2).len(), later, "{settings}");
+        assert!(rig.router.frames().balance());
+    }
+}
+
 /// Packets both ways through a session, and others that come to the same port beside it: each quick way
 /// does with all of them what the slow path does.
 #[test]

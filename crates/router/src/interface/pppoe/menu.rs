@@ -91,10 +91,11 @@ pub(crate) static SERVER: Menu = Menu {
         Property::new("one-session-per-host", Type::Bool, "A host's new session ends the old one.")
             .default("no"),
         max_sessions(&Type::Number(1, 65534)),
-        Property::only("pado-delay", &Type::Number(0, 65535), &["0"], "offers are sent at once"),
+        Property::new("pado-delay", Type::Number(0, 65535), "How many ms an offer (PADO) waits.")
+            .default("0"),
         DEFAULT_PROFILE.default("default").column(),
-        Property::only("accept-empty-service", &Type::Bool, &["yes"], "any service is this one")
-            .default(""),
+        Property::new("accept-empty-service", Type::Bool, "It offers to who asks for any service.")
+            .default("yes"),
     ],
     help: "PPPoE concentrators.",
 };

@@ -26,6 +26,7 @@ use super::ppp::users::{Scripts, Terms};
 use config::{ItemId, Read, Tree};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::MacAddr;
 
 /// A session's place in [`Sessions`].
@@ -225,6 +226,10 @@ pub(crate) struct Concentrator {
     pub(crate) ppp: Listener,
     pub(crate) on: InterfaceId,
     pub(crate) service: Arc<str>,
+    /// Whether it offers to who asks for any service.
+    pub(crate) accepts_any: bool,
+    /// How long offers wait: one of several concentrators lets others come first.
+    pub(crate) pado_delay: Duration,
 }
 
 /// Clients and servers.
@@ -250,7 +255,13 @@ impl Pppoe {
         let concentrators = tree.read(&menu::SERVER).filter(enabled).filter_map(|item| {
             let (on, most) = below(&item.text("interface"))?;
             let ppp = Listener::read(&item, most).limited(&item);
-            Some(Concentrator { ppp, on, service: item.text("service-name").into() })
+            Some(Concentrator {
+                ppp,
+                on,
+                service: item.text("service-name").into(),
+                accepts_any: item.bool("accept-empty-service"),
+                pado_delay: Duration::from_millis(item.number("pado-delay") as u64),
+            })
         });
         Pppoe { dialers: dialers.collect(), concentrators: concentrators.collect() }
     }

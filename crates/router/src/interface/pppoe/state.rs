@@ -1,10 +1,11 @@
-//! State of PPPoE discovery: how clients find their servers. Servers keep none for hosts that look for one.
+//! State of PPPoE discovery: how clients find their servers. Servers keep none for hosts that look for one, but
+//! offers that wait.
 //!
 //! ```text
 //! Dial (a client)   Idle ─► Asking: PADI ─► Requesting: PADR ─► Calling ─► over: Idle
 //! ```
 //!
-//! An offer of a server carries a cookie, which it can make again; what becomes of a request that gives it
+//! An offer of a server carries a cookie, which it can make again, and may wait a while; what becomes of a request that gives it
 //! back is a [`Call`](crate::interface::ppp::calls::Call).
 
 use crate::interface::InterfaceId;
@@ -51,6 +52,18 @@ impl Ids {
     }
 }
 
+/// A server's offer that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    pub(crate) due: Moment,
+    pub(crate) on: InterfaceId,
+    pub(crate) to: MacAddr,
+    pub(crate) pado: Vec<u8>,
+}
+
+/// More offers than this do not wait: who asks in vain asks again.
+const OFFERS: usize = 1024;
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
@@ -58,6 +71,8 @@ pub(crate) struct State {
     ids: HashMap<InterfaceId, Ids>,
     /// Of clients.
     pub(crate) dials: HashMap<ItemId, (super::Dialer, Dial)>,
+    /// Offers of servers with a `pado-delay`, in no order.
+    offers: Vec<Offer>,
     /// What cookies are made of.
     secret: Option<[u8; 16]>,
 }
@@ -85,6 +100,26 @@ impl State {
         let Some(ids) = self.ids.get_mut(&on) else { return };
         ids.flip(id);
         ids.len -= 1;
+    }
+
+    /// Lets an offer wait; false if too many do.
+    pub(crate) fn put_off(&mut self, offer: Offer) -> bool {
+        let has_room = self.offers.len() < OFFERS;
+        if has_room {
+            self.offers.push(offer);
+        }
+        has_room
+    }
+
+    /// An offer that is due, as long as there are any.
+    pub(crate) fn due_offer(&mut self, now: Moment) -> Option<Offer> {
+        let at = self.offers.iter().position(|offer| offer.due <= now)?;
+        Some(self.offers.remove(at))
+    }
+
+    /// When the next one is.
+    pub(crate) fn next_offer(&self) -> Option<Moment> {
+        self.offers.iter().map(|offer| offer.due).min()
     }
 
     /// The cookie of an offer: only who has had it can give it back.
