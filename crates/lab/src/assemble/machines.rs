@@ -13,7 +13,7 @@ use crate::host::Machine;
 use crate::host::uml::{Kernel, Plugged, address};
 use crate::linux::netlink::Netlink;
 use crate::node::port_mac;
-use crate::topology::Topology;
+use crate::topology::{NodeSpec, Topology};
 use port::Slab;
 use port::linux::l2tp::L2tpPort;
 use port::linux::{Namespace, Unavailable};
@@ -27,8 +27,8 @@ const FIRST: usize = 20_000;
 pub(super) struct Machines {
     kernel: Kernel,
     namespace: Arc<Namespace>,
-    /// The cables of each node, in the order of the links, which is that of its interfaces.
-    cables: Vec<Vec<Plugged>>,
+    /// What each node's kernel is told of its cables, in the order of the links, which is that of its interfaces.
+    devices: Vec<Vec<String>>,
 }
 
 impl Machines {
@@ -42,8 +42,10 @@ impl Machines {
         let namespace = Namespace::new().map_err(&failed)?;
         let up = Netlink::open_in(&namespace).and_then(|mut netlink| netlink.set_up("lo", true));
         up.map_err(&failed)?;
-        let cables = topology.nodes.iter().map(|_| Vec::new()).collect();
-        Ok(Some(Machines { kernel, namespace: Arc::new(namespace), cables }))
+        let vector = |node: &NodeSpec| Some(node.host()?.vector.as_ref()?.device.clone());
+        let devices =
+            topology.nodes.iter().map(|node| vector(node).into_iter().collect()).collect();
+        Ok(Some(Machines { kernel, namespace: Arc::new(namespace), devices }))
     }
 
     /// Makes the cable at this place among the links; gives the end of a router, if there is one, by
@@ -61,7 +63,8 @@ impl Machines {
             let ports = [ports[side], ports[1 - side]];
             if topology.nodes[end.node].is_machine() {
                 let mac = port_mac(end.node as u8 + 1, end.port);
-                self.cables[end.node].push(Plugged { mac, mtu: link.mtu, ports });
+                let plugged = Plugged { mac, mtu: link.mtu, ports };
+                self.devices[end.node].push(plugged.device());
                 continue;
             }
             let open = || L2tpPort::open(address(ports[0]), address(ports[1]), slab);
@@ -73,17 +76,21 @@ impl Machines {
         Ok(cable)
     }
 
-    /// Boots them all; they are not there yet.
+    /// Boots them all, in their own namespace or in that of the host that they are inside; they are not there
+    /// yet.
     pub(super) fn boot(
         self,
         topology: &Topology,
         directory: &Path,
+        host: impl Fn(&str) -> Option<Arc<Namespace>>,
     ) -> Result<Vec<Machine>, AssembleError> {
-        let Machines { kernel, namespace, cables } = self;
-        let nodes = topology.nodes.iter().zip(&cables).filter(|(node, _)| node.is_machine());
-        let machines = nodes.filter_map(|(node, cables)| {
-            let booted =
-                Machine::boot(&node.name, &kernel, node.host()?, cables, &namespace, directory);
+        let Machines { kernel, namespace, devices } = self;
+        let nodes = topology.nodes.iter().zip(&devices).filter(|(node, _)| node.is_machine());
+        let machines = nodes.filter_map(|(node, devices)| {
+            let spec = node.host()?;
+            let inside = spec.vector.as_ref().and_then(|vector| host(&vector.inside));
+            let namespace = inside.as_ref().unwrap_or(&namespace);
+            let booted = Machine::boot(&node.name, &kernel, spec, devices, namespace, directory);
             Some(booted.map_err(failed(&node.name)))
         });
         machines.collect()

@@ -23,6 +23,7 @@ use port::linux::{Namespace, Unavailable};
 use port::slab::Slots;
 use port::{MemoryPort, Port, Slab, affinity, memory};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A lab in real time.
 pub struct Real {
@@ -91,7 +92,7 @@ fn with_hosts(
                 plug(&mut sockets, link.ends, cable::memory([to_a.clone(), to_b.clone()]));
             }
             (Made::Host(a), Made::Host(b)) => {
-                let namespaces = [a.namespace(), b.namespace()];
+                let namespaces = [&**a.namespace(), b.namespace()];
                 host::connect(link, nodes, namespaces).map_err(failed)?;
             }
             (Made::Host(host), Made::Router(namespace, _)) => {
@@ -123,15 +124,19 @@ fn with_hosts(
             }
         }
     }
-    let mut machines = match machines {
-        Some(machines) => machines.boot(topology, directory)?,
-        None => Vec::new(),
-    };
     for (made, spec) in boxes.iter().zip(nodes) {
         if let (Made::Host(host), Some(of)) = (made, spec.host()) {
             remarks.extend(host.configure(of).map_err(failed(&spec.name))?);
         }
     }
+    let host = |name: &str| match &boxes[topology.find(name)?] {
+        Made::Host(host) => Some(Arc::clone(host.namespace())),
+        _ => None,
+    };
+    let mut machines = match machines {
+        Some(machines) => machines.boot(topology, directory, host)?,
+        None => Vec::new(),
+    };
     for (made, spec) in boxes.iter().zip(nodes) {
         if let (Made::Host(host), Some(of)) = (made, spec.host()) {
             host.wait_for_wires(of).map_err(failed(&spec.name))?;

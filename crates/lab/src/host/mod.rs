@@ -28,6 +28,7 @@ use port::linux::interface::{Offloads, set_offloads};
 use port::linux::{Namespace, Unavailable};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What runs programs in a lab.
@@ -79,7 +80,7 @@ impl Host {
 /// A host.
 pub struct LinuxHost {
     name: String,
-    namespace: Namespace,
+    namespace: Arc<Namespace>,
     /// Where its programs are: the lab's directory.
     directory: PathBuf,
 }
@@ -90,7 +91,7 @@ impl LinuxHost {
     /// # Errors
     /// [`Unavailable`], as a rule for lack of rights.
     pub fn new(name: &str, directory: &Path) -> Result<LinuxHost, Unavailable> {
-        let namespace = Namespace::new()?;
+        let namespace = Arc::new(Namespace::new()?);
         Netlink::open_in(&namespace)?.set_up("lo", true)?;
         Ok(LinuxHost { name: name.to_string(), namespace, directory: directory.to_path_buf() })
     }
@@ -101,7 +102,7 @@ impl LinuxHost {
     }
 
     /// Where it is.
-    pub fn namespace(&self) -> &Namespace {
+    pub fn namespace(&self) -> &Arc<Namespace> {
         &self.namespace
     }
 

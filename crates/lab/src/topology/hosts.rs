@@ -12,6 +12,10 @@
 //! trunk:
 //!   kind: uml                         # the same with a kernel of its own, and without offloads
 //!   modules: [8021q, bridge]          # which that kernel is to load
+//! far:
+//!   kind: uml
+//!   inside: pc                        # a program of that host, whose interface eth1 is
+//!   vector: transport=l2tpv3,src=192.168.88.10,dst=192.168.88.1,rx_session=1,tx_session=2
 //! ```
 //!
 //! Its interfaces are those that the links name.
@@ -19,7 +23,7 @@
 use super::read::Layers;
 use super::words::words;
 use super::yaml::{Fault, Node};
-use super::{Backend, HostSpec};
+use super::{Backend, HostSpec, Vector};
 use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
 
@@ -27,7 +31,7 @@ use wire::Ipv4Prefix;
 pub(super) const KEYS: [&str; 4] = ["addresses", "gateway", "routes", "exec"];
 /// What only one of the kinds has.
 pub(super) const LINUX_KEYS: [&str; 1] = ["offloads"];
-pub(super) const UML_KEYS: [&str; 1] = ["modules"];
+pub(super) const UML_KEYS: [&str; 3] = ["modules", "inside", "vector"];
 
 /// The longest name of an interface.
 const LONGEST: usize = 15;
@@ -56,6 +60,18 @@ pub(super) fn read(layers: &Layers<'_>) -> Result<HostSpec, Fault> {
     }
     for node in layers.get("modules").map_or(Ok(&[][..]), Node::list)? {
         host.modules.push(module(node)?);
+    }
+    if let Some(node) = layers.get("vector") {
+        let Some(inside) = layers.get("inside") else {
+            return Err(
+                node.fault("inside is missing: the node of kind linux whose network it uses")
+            );
+        };
+        let (inside, device) = (inside.text()?.to_string(), node.text()?.to_string());
+        host.vector = Some(Vector { inside, device });
+        host.interfaces.push("eth1".to_string());
+    } else if let Some(node) = layers.get("inside") {
+        return Err(node.fault("vector is missing: what the kernel is told of its interface"));
     }
     // Whether the interfaces are there is known when the links are.
     for (_, value) in layers.get("addresses").map_or(Ok(Vec::new()), Node::entries)? {

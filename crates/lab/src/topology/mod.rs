@@ -17,7 +17,8 @@
 //!
 //! A node of `kind: linux` is a host: a network namespace whose interfaces are the links' ends, and
 //! the programs that the steps run in it. One of `kind: uml` is the same with a Linux kernel of its
-//! own, and the modules it is to have. A lab with hosts runs in real time only.
+//! own, and the modules it is to have. Without links it may be a program of such a host, and its one
+//! interface the other end of a tunnel that User Mode Linux itself has. A lab with hosts runs in real time only.
 //!
 //! ```yaml
 //!     pc:
@@ -25,6 +26,7 @@
 //!       addresses: { eth1: 192.168.88.10/24 }
 //!       gateway: 192.168.88.1
 //!     trunk: { kind: uml, modules: [8021q] }
+//!     far: { kind: uml, inside: pc, vector: "transport=l2tpv3,src=192.168.88.10,dst=…" }
 //!   links:
 //!     - { endpoints: ["dut:ether2", "pc:eth1"], mtu: 1400, backend: packet }
 //!     - { endpoints: ["dut:ether3", "trunk:eth1"] }
@@ -130,6 +132,17 @@ pub struct HostSpec {
     pub exec: Vec<Vec<String>>,
     /// The modules that a kernel of its own loads.
     pub modules: Vec<String>,
+    /// What such a kernel has instead of cables.
+    pub vector: Option<Vector>,
+}
+
+/// An interface of User Mode Linux whose frames come and go by the network of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vector {
+    /// The host's name: the kernel is a program of it.
+    pub inside: String,
+    /// What the kernel is told of `vec0` on its command line.
+    pub device: String,
 }
 
 /// How a router's port gets at the interface of a link to a host.

@@ -49,7 +49,9 @@ pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
         let router = router(&of)?;
         ports.push(router.0);
         let kind = match KINDS[kind] {
-            LINUX => Kind::Linux(HostSpec { modules: Vec::new(), ..hosts::read(&of)? }),
+            LINUX => {
+                Kind::Linux(HostSpec { modules: Vec::new(), vector: None, ..hosts::read(&of)? })
+            }
             UML => Kind::Uml(HostSpec { offloads: false, ..hosts::read(&of)? }),
             _ => Kind::Wirespeed(RouterSpec { ports: 0, startup_config: router.1 }),
         };
@@ -66,6 +68,16 @@ pub(super) fn topology(root: &Node) -> Result<Topology, Fault> {
     for node in section.get("links").map_or(Ok(&[][..]), Node::list)? {
         let link = link(node, &mut nodes, &ports, &links)?;
         links.push(link);
+    }
+    for node in &nodes {
+        let Some(vector) = node.host().and_then(|host| host.vector.as_ref()) else { continue };
+        let is_host = |other: &NodeSpec| other.name == vector.inside && !other.is_machine();
+        if !nodes.iter().any(|other| is_host(other) && other.host().is_some()) {
+            return Err(node.at.fault(format!("{} is no node of kind linux", vector.inside)));
+        }
+        if links.iter().flat_map(|link| link.ends).any(|end| nodes[end.node].name == node.name) {
+            return Err(node.at.fault("a node with vector has no links"));
+        }
     }
     for (at, (node, layers)) in nodes.iter_mut().zip(&layers).enumerate() {
         let ends = links.iter().flat_map(|link| link.ends).filter(|end| end.node == at);

@@ -321,6 +321,19 @@ fn what_is_wrong_with_machines_is_said_with_its_place() {
         ("r1:ether2\", \"pc", "bond:eth2\", \"pc", "put a router between"),
         ("exec: uname -r", "run: /ip", "trunk is of kind uml: run and script type on a router's"),
         ("    pc:", &format!("{many}    pc:"), "a lab has at most 8 nodes of kind uml"),
+        ("kind: linux }", "kind: linux, inside: r1 }", "inside is not for a node of kind linux"),
+        ("    pc:", "    far: { kind: uml, inside: pc }\n    pc:", "vector is missing"),
+        ("    pc:", "    far: { kind: uml, vector: v }\n    pc:", "inside is missing"),
+        (
+            "    pc:",
+            "    far: { kind: uml, inside: r1, vector: v }\n    pc:",
+            "r1 is no node of kind linux",
+        ),
+        (
+            "modules: [bonding,",
+            "inside: pc, vector: v, modules: [bonding,",
+            "with vector has no links",
+        ),
     ] {
         assert!(MACHINES.contains(from), "{from:?} is not in the lab");
         let fault = Topology::read(&MACHINES.replacen(from, to, 1)).expect_err(to).to_string();

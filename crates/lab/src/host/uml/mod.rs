@@ -22,7 +22,7 @@
 //! has frames as they are, and a link can go down and up again.
 //!
 //! Never touches the network of this machine, nor its modules.
-//! Missing: **links to nodes of kind linux** (put a router between), **a way in from outside** (`lab list`
+//! Missing: **links to nodes of kind linux** (put a router between; it may run inside one), **a way in from outside** (`lab list`
 //! names namespaces only), **more than one processor** (User Mode Linux has none).
 
 mod kernel;
@@ -93,7 +93,7 @@ pub(crate) fn address(port: u16) -> SocketAddr {
 }
 
 impl Machine {
-    /// Begins to boot one, whose interfaces have these cables; [`wait`](Machine::wait) until it is
+    /// Begins to boot one, whose kernel is told this of its interfaces; [`wait`](Machine::wait) until it is
     /// there.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Machine {
         name: &str,
         kernel: &Kernel,
         spec: &HostSpec,
-        cables: &[Plugged],
+        devices: &[String],
         namespace: &Arc<Namespace>,
         directory: &Path,
     ) -> Result<Machine, Unavailable> {
@@ -133,7 +133,7 @@ impl Machine {
         command.args(["rootflags=/", "ro", "quiet", "con=null", "con0=null,fd:1", "ssl=null"]);
         command.args([format!("init={own}/init"), format!("uml_dir={own}/"), "umid=peer".into()]);
         command.args(terminals.iter().enumerate().map(|(at, path)| format!("ssl{at}=tty:{path}")));
-        command.args(cables.iter().enumerate().map(|(at, cable)| cable.device(at)));
+        command.args(devices.iter().enumerate().map(|(at, device)| format!("vec{at}:{device}")));
         command.current_dir(&directory).stdin(Stdio::null());
         command.stdout(writer.try_clone().map_err(because)?).stderr(writer);
         // At its end it signals its process group, which must not be ours.
@@ -245,11 +245,11 @@ impl Drop for Machine {
 
 impl Plugged {
     /// The device, in the kernel's command line.
-    fn device(&self, at: usize) -> String {
+    pub(crate) fn device(&self) -> String {
         let [own, peer] = self.ports;
         let mtu = self.mtu.map_or(String::new(), |mtu| format!(",mtu={mtu}"));
         let session = format!("rx_session={SESSION},tx_session={SESSION}");
         let ends = format!("src=127.0.0.1,srcport={own},dst=127.0.0.1,dstport={peer}");
-        format!("vec{at}:transport=l2tpv3,udp=1,{ends},{session},depth=64,mac={}{mtu}", self.mac)
+        format!("transport=l2tpv3,udp=1,{ends},{session},depth=64,mac={}{mtu}", self.mac)
     }
 }
