@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use wire::gre::{self, Gre};
 use wire::layers::{self, ETHERTYPE_IPV4, Layers};
-use wire::{Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, lacp, vlan, vrrp};
+use wire::{Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, l2tp, l2tp3, lacp, vlan, vrrp};
 
 /// Reads `input` as a frame, and what follows each offset as each format.
 pub fn run(input: &[u8]) {
@@ -52,6 +52,11 @@ fn views(bytes: &[u8]) {
     let _ = format!("{:?}", (checksum::of(bytes), checksum::is_ok(bytes)));
     if let Ok(frame) = Ethernet::new(bytes) {
         let _ = format!("{:?} {:?}", frame.header(), frame.payload());
+    }
+    // What has a session has its number, and is of one version.
+    assert!(l2tp3::in_ip(bytes).is_none() || bytes.len() >= 4);
+    if l2tp3::in_udp(bytes).is_some() {
+        assert!(bytes.len() >= 8 && l2tp3::is_version_3(bytes) && l2tp::locate(bytes).is_none());
     }
     match Gre::read(bytes) {
         Some(Gre::Packet { at, .. }) => assert!(at <= bytes.len()),

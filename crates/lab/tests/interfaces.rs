@@ -26,6 +26,13 @@ fn packets_behind_gre() {
 }
 
 #[test]
+fn frames_behind_l2tp_version_3() {
+    if can_have_machines() {
+        check("l2tp-ether.yaml");
+    }
+}
+
+#[test]
 fn ipv6_in_ipv4() {
     if can_have_machines() {
         check("6to4.yaml");

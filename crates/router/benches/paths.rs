@@ -479,10 +479,16 @@ add name=v1 interface=o1 vlan-id=10\nadd name=v2 interface=o2 vlan-id=10
 /// end is the host behind the second port.
 fn tunnels(c: &mut Criterion) {
     let flows = 10 * CHUNK;
-    for (menu, more) in [("ipip", ""), ("gre", ""), ("eoip", " tunnel-id=1")] {
+    const L2TP: &str = "local-session-id=1 remote-session-id=1 peer-cookie=deadbeef \
+                        send-cookie=deadbeef l2tp-proto-version=l2tpv3-ip unmanaged-mode=yes";
+    let l2tp = format!("connect-to=10.0.2.1 allow-fast-path=yes {L2TP}");
+    let usual = "remote-address=10.0.2.1 keepalive=0s,0";
+    let eoip = format!("{usual} tunnel-id=1");
+    let kinds = [("ipip", usual), ("gre", usual), ("eoip", &eoip), ("l2tp-ether", &l2tp)];
+    for (menu, ends) in kinds {
         for (with, tracked) in [("", "auto"), (", conntrack", "yes")] {
             let mut device = routed(&format!(
-                "/interface {menu} add name=t1 remote-address=10.0.2.1 keepalive=0s,0{more}
+                "/interface {menu} add name=t1 {ends}
 /ip address add address=10.0.9.254/24 interface=t1
 /ip firewall connection tracking set enabled={tracked}\n"
             ));
@@ -491,7 +497,7 @@ fn tunnels(c: &mut Criterion) {
             let own = program.interface(program.names.find("t1").expect("the tunnel")).mac;
             let far = MacAddr([6, 0, 0, 0, 9, 1]);
             let request = ArpMessage::request(far, ip(10, 0, 9, 1), ip(10, 0, 9, 254));
-            if menu == "eoip" {
+            if ["eoip", "l2tp-ether"].contains(&menu) {
                 device.send(1, &[outer(menu, &craft::arp(request).build())]);
                 device.breathe();
                 device.drain();
@@ -544,6 +550,10 @@ fn outer(menu: &str, inner: &[u8]) -> Vec<u8> {
     let (protocol, payload) = match menu {
         "ipip" => (protocol::IPIP, inner[14..14 + ip_len].to_vec()),
         "gre" => (protocol::GRE, [&gre::header(0x0800), &inner[14..14 + ip_len]].concat()),
+        "l2tp-ether" => {
+            let session = [0, 0, 0, 1, 0xde, 0xad, 0xbe, 0xef];
+            (protocol::L2TP, [&session, inner].concat())
+        }
         _ => (protocol::GRE, [&gre::eoip(1, inner.len() as u16), inner].concat()),
     };
     let (src, dst, body) = (ip(10, 0, 2, 1), ip(10, 0, 2, 254), craft::Body::Ip { protocol });

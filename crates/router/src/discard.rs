@@ -101,6 +101,8 @@ reasons! {
     /// Out of a 6to4 tunnel to everybody, and no 2002::/16 address inside is that of an IPv4 address outside,
     /// or one is somebody else's (RFC 3964).
     SpoofedTunnel = "spoofed-tunnel",
+    /// Of a session of L2TP version 3, and without its cookie.
+    BadL2tpCookie = "bad-l2tp-cookie",
     /// No facility takes this protocol (MPLS is not built yet).
     UnknownProtocol = "unknown-protocol",
     /// A source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7), the

@@ -97,6 +97,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &interface::tunnel::facilities::GRE,
     &interface::tunnel::facilities::SIX_TO_FOUR,
     &interface::tunnel::facilities::EOIP,
+    &interface::tunnel::facilities::L2TP_ETHER,
     &interface::vrrp::menu::FACILITY,
     &interface::absent::FACILITY,
     &ip::pool::FACILITY,

@@ -636,7 +636,7 @@ impl Program {
     /// Whether an interface leads to one neighbour only, whom nobody asks by ARP.
     pub(crate) fn is_point_to_point(&self, id: InterfaceId) -> bool {
         match self.interface(id).kind {
-            Kind::Tunnel { carries, .. } => carries != Carries::Eoip,
+            Kind::Tunnel { carries, .. } => !carries.is_ethernet(),
             kind => matches!(kind, Kind::Session(_)),
         }
     }
@@ -644,7 +644,7 @@ impl Program {
     /// The tunnel behind an interface, if it carries packets and is enabled.
     pub(crate) fn packet_tunnel(&self, id: InterfaceId) -> Option<&Tunnel> {
         match self.interface(id).kind {
-            Kind::Tunnel { at, carries } if carries != Carries::Eoip => {
+            Kind::Tunnel { at, carries } if !carries.is_ethernet() => {
                 self.tunnels.list().get(usize::from(at.0))
             }
             _ => None,

@@ -40,6 +40,8 @@ pub mod protocol {
     pub const OSPF: u8 = 89;
     /// VRRP.
     pub const VRRP: u8 = 112;
+    /// L2TP version 3.
+    pub const L2TP: u8 = 115;
 }
 
 /// A view of a packet.

@@ -50,6 +50,8 @@ pub mod udp;
 pub mod radius;
 // PPP in UDP.
 pub mod l2tp;
+// Frames behind a session's number.
+pub mod l2tp3;
 // PPP in GRE, agreed upon by TCP.
 pub mod pptp;
 // Whether several links are one.

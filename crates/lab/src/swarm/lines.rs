@@ -164,6 +164,7 @@ pub(super) const CHANGES: &[&str] = &[
     "/interface gre disable [find]",
     "/interface gre enable [find]",
     "/interface eoip set [find] dscp=46 keepalive=1s,2",
+    "/interface l2tp-ether set [find] allow-fast-path=yes",
     "/interface bonding set [find] mode=active-backup",
     "/interface vlan enable [find]",
     "/interface bridge port disable [find]",

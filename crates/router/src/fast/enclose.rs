@@ -187,6 +187,7 @@ pub(crate) fn in_run(
         Some(Behind::Gre) => put::<true>(r, Behind::Gre, frame),
         Some(Behind::Eoip) => put::<true>(r, Behind::Eoip, frame),
         Some(Behind::L2tp) => put::<true>(r, Behind::L2tp, frame),
+        Some(kind @ Behind::L2tpEther { .. }) => put::<true>(r, kind, frame),
         None => Err(frame),
     }
 }
@@ -224,6 +225,7 @@ pub(super) fn all_in_run<const L3: usize, K: Copy>(
         Some(Behind::Gre) => put_all::<L3, K>(r, Behind::Gre, rewrite, all, is_alike),
         Some(Behind::Eoip) => put_all::<L3, K>(r, Behind::Eoip, rewrite, all, is_alike),
         Some(Behind::L2tp) => put_all::<L3, K>(r, Behind::L2tp, rewrite, all, is_alike),
+        Some(kind @ Behind::L2tpEther { .. }) => put_all::<L3, K>(r, kind, rewrite, all, is_alike),
         None => Enclosed { packets: 0, ip_bytes: 0, bytes: 0, other: all.next() },
     }
 }

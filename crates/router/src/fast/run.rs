@@ -167,12 +167,12 @@ impl Head {
 
 impl Kind {
     /// Of packets like this one.
-    fn of(carries: Option<Carries>, id: u16, protocol: u8, frame: &[u8]) -> Kind {
+    fn of(carries: Option<Carries>, id: u32, protocol: u8, frame: &[u8]) -> Kind {
         let l2tp = frame.get(34..).and_then(|rest| rest.first_chunk::<18>());
         match (carries, l2tp) {
             (Some(Carries::Ipip), _) => Kind::Ipip,
             (Some(Carries::Gre), _) => Kind::Gre,
-            (Some(Carries::Eoip), _) => Kind::Eoip(id.to_le_bytes()),
+            (Some(Carries::Eoip), _) => Kind::Eoip((id as u16).to_le_bytes()),
             (None, Some(&[a, b, c, d, _, _, 0, 0, 0, 2, p, q, r, s, y, z, ..]))
                 if protocol == protocol::UDP =>
             {
@@ -211,7 +211,7 @@ impl Run {
             head: Head::new(mac, &outer.tuple),
             kind: Kind::of(carries, id, outer.tuple.protocol, frame),
             syn: tunnel.is_some_and(|tunnel| tunnel.clamps_mss),
-            is_ethernet: carries == Some(Carries::Eoip),
+            is_ethernet: carries.is_some_and(Carries::is_ethernet),
             fast,
             came: Count::default(),
             rx: Count::default(),

@@ -25,7 +25,7 @@ use crate::flow::pptp::{hear, plain_call};
 use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, IngressId};
-use crate::interface::tunnel::{Carries, TunnelAt, six_to_four};
+use crate::interface::tunnel::{Carries, Head, TunnelAt, six_to_four};
 use crate::ip::neighbour::NeighbourId;
 use crate::program::{Interface, Kind};
 use crate::queue::{Decision, Label};
@@ -35,6 +35,7 @@ use port::{Batch, Frame, Slab};
 use wire::gre::{self, Gre};
 use wire::ipv6::header;
 use wire::l2tp::PORT;
+use wire::l2tp3::is_version_3;
 use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, pptp_call, protocol};
 use wire::{FiveTuple, MacAddr, Moment, TcpFlags, checksum};
 
@@ -123,18 +124,21 @@ impl By {
     }
 }
 
-/// The IP protocols below 64 that outer packets have, a bit each.
+/// The IP protocols that outer packets have, by their lowest six bits.
 #[derive(Clone, Copy)]
 pub(super) struct Protocols(u64);
 
 impl Protocols {
     fn of(r: &Router) -> Protocols {
-        let udp = u64::from(r.program.has_l2tp()) << protocol::UDP;
-        Protocols(1 << protocol::IPIP | 1 << protocol::IPV6 | 1 << protocol::GRE | udp)
+        let tunnels = &r.program.tunnels;
+        let udp = u64::from(r.program.has_l2tp() || tunnels.has(protocol::UDP)) << protocol::UDP;
+        let l2tp = u64::from(tunnels.has(protocol::L2TP)) << (protocol::L2TP & 63);
+        Protocols(1 << protocol::IPIP | 1 << protocol::IPV6 | 1 << protocol::GRE | udp | l2tp)
     }
 
     fn has(self, protocol: u8) -> bool {
-        protocol < 64 && self.may_have(protocol)
+        (protocol < 64 && protocol != protocol::AH || protocol == protocol::L2TP)
+            && self.may_have(protocol)
     }
 
     /// The same without a look at the highest bits, of which few packets have any.
@@ -286,7 +290,7 @@ fn open(
         r.heard_from(tunnel);
     }
     r.stats.interface_counts[interface.index()].rx.add(len as u64);
-    let is_ethernet = matches!(kind, Kind::Tunnel { carries: Carries::Eoip, .. });
+    let is_ethernet = matches!(kind, Kind::Tunnel { carries, .. } if carries.is_ethernet());
     if begins_run && let Some((_, by)) = &known.by {
         let first = (Outer { flow: id, ..outer }, kept.recipe(), by.mac);
         known.run = Some(Run::new(r, first, &payload, fast, r.io.slab.bytes(frame)));
@@ -365,7 +369,7 @@ impl Payload {
         let l3 = usize::from(outer.came.l3);
         let ip_len = u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]);
         let payload = bytes.get(l3 + 20..l3 + usize::from(ip_len))?;
-        if outer.tuple.protocol == protocol::UDP {
+        if outer.tuple.protocol == protocol::UDP && !payload.get(8..).is_some_and(is_version_3) {
             return Payload::of_l2tp(r, outer, payload, ip_len);
         }
         if let [_, _, 0x88, 0x0b, ..] = payload
@@ -376,31 +380,42 @@ impl Payload {
             let (tunnel, call) = (None, Some(call));
             return Some(Payload { interface, tunnel, at, len, ip_len, ether_type, call });
         }
-        let (gre, ether_type, skipped) = match payload {
-            _ if outer.tuple.protocol == protocol::IPIP => (None, ETHERTYPE_IPV4, 0),
-            _ if outer.tuple.protocol == protocol::IPV6 => (None, ETHERTYPE_IPV6, 0),
+        let (head, ether_type, skipped) = match payload {
+            _ if outer.tuple.protocol == protocol::IPIP => (Head::Nothing, ETHERTYPE_IPV4, 0),
+            _ if outer.tuple.protocol == protocol::IPV6 => (Head::Nothing, ETHERTYPE_IPV6, 0),
+            _ if outer.tuple.protocol != protocol::GRE => {
+                (Head::read(outer.tuple.protocol, payload)?, 0, 0)
+            }
             [0, 0, 8, 0, ..] | [0, 0, 0x86, 0xdd, ..] => {
                 let ether_type = u16::from_be_bytes([payload[2], payload[3]]);
                 let gre = Gre::Packet { protocol: ether_type, key: None, at: gre::HEADER_LEN };
-                (Some(gre), ether_type, gre::HEADER_LEN)
+                (Head::Gre(gre), ether_type, gre::HEADER_LEN)
             }
-            [0x20, 1, 0x64, 0, ..] => (Some(Gre::read(payload)?), 0, gre::EOIP_LEN),
+            [0x20, 1, 0x64, 0, ..] => (Head::Gre(Gre::read(payload)?), 0, gre::EOIP_LEN),
             _ => return None,
         };
         let tunnels = &r.program.tunnels;
         let ends = (outer.tuple.src, outer.tuple.dst);
         let found = match likely {
-            Some(likely) if tunnels.get(likely).is_of(outer.tuple.protocol, gre) => likely,
-            _ => tunnels.find(ends, outer.tuple.protocol, gre)?,
+            Some(likely) if tunnels.get(likely).is_of(outer.tuple.protocol, head) => likely,
+            _ => tunnels.find(ends, outer.tuple.protocol, head)?,
         };
         let tunnel = tunnels.get(found);
-        let (at, len) = match gre {
-            Some(Gre::Eoip { len, .. }) => (l3 + 20 + skipped, len),
+        let (at, len) = match (head, &tunnel.l2tp) {
+            (Head::Gre(Gre::Eoip { len, .. }), _) => (l3 + 20 + skipped, len),
+            (_, Some(session)) => {
+                let frame = session.frame_in(payload)?;
+                let is_udp = outer.tuple.protocol == protocol::UDP;
+                if is_udp && payload.get(6..8)? != [0, 0] && !udp_ok(ends, payload) {
+                    return None;
+                }
+                (l3 + 20 + frame.start, frame.len())
+            }
             _ => (l3 + 20 + skipped, payload.len() - skipped),
         };
         let carried = &bytes[at..at + len];
         let inner = match tunnel.carries {
-            Carries::Eoip => {
+            Carries::Eoip | Carries::L2tpEther => {
                 let ether_type = carried.get(12..14)?;
                 let may_begin6 = ether_type == [0x86, 0xdd] && begins_connection6(&carried[14..]);
                 if carried[6] & 1 != 0 || tunnel.clamps_mss && may_begin6 {
@@ -436,7 +451,7 @@ impl Payload {
         let udp_len = usize::from(u16::from_be_bytes([*payload.get(4)?, *payload.get(5)?]));
         let udp = payload.get(..udp_len)?;
         let (src, dst) = (outer.tuple.src, outer.tuple.dst);
-        if udp.get(6..8)? != [0, 0] && !checksum::udp_ok(src, dst, udp) {
+        if udp.get(6..8)? != [0, 0] && !udp_ok((src, dst), udp) {
             return None;
         }
         let (interface, begins, ether_type) = plain_data(r, src, udp)?;
@@ -444,6 +459,12 @@ impl Payload {
         let len = udp.len() - begins;
         Some(Payload { interface, tunnel: None, at, len, ip_len, ether_type, call: None })
     }
+}
+
+/// Whether a datagram's checksum is right; behind what it says is its end there may be padding.
+fn udp_ok((src, dst): (u32, u32), datagram: &[u8]) -> bool {
+    let len = datagram.get(4..6).map_or(0, |len| u16::from_be_bytes([len[0], len[1]]));
+    datagram.get(..len.into()).is_some_and(|datagram| checksum::udp_ok(src, dst, datagram))
 }
 
 /// Whether an IPv4 packet is a TCP segment with SYN, or may be.

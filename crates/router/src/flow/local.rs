@@ -43,6 +43,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(&p) {
         return r.discard(p, Discard::NoListener);
     }
+    if tunnel::is_l2tp_ether(r, &p) {
+        return tunnel::decapsulate(r, now, p);
+    }
     if l2tp::is_asked(r, &p) {
         return l2tp::receive(r, now, p);
     }
@@ -66,7 +69,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     match p.layers.protocol {
         protocol::GRE if pptp::is_asked(r, &p) => return pptp::receive(r, now, p),
-        protocol::IPIP | protocol::GRE | protocol::IPV6 => return tunnel::decapsulate(r, now, p),
+        protocol::IPIP | protocol::GRE | protocol::IPV6 | protocol::L2TP => {
+            return tunnel::decapsulate(r, now, p);
+        }
         protocol::ICMP => match r.transport(&p).first().copied() {
             Some(8) => return echo_reply(r, now, p),
             _ if r.is_awaited(now, &p) => return r.consume(p),

@@ -15,7 +15,7 @@ use crate::fast::enclose;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::Arrival;
 use crate::interface::tunnel::outer::{Inner, OuterHeader};
-use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, six_to_four};
+use crate::interface::tunnel::{Carries, Head, Tunnel, TunnelAt, six_to_four};
 use crate::ip::icmp::{self, write_ipv4};
 use crate::ip::{address, fragment};
 use crate::ipv6;
@@ -26,6 +26,8 @@ use crate::step::Step;
 use crate::story::Event;
 use port::Frame;
 use wire::gre::{self, Gre};
+use wire::l2tp::PORT;
+use wire::l2tp3::is_version_3;
 use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
 use wire::{Ipv6, Moment, Tcp, TcpFlags, checksum};
 
@@ -68,11 +70,11 @@ pub(super) fn encapsulate(
     if r.link.depth >= MOST || to_itself {
         return r.discard_frame(frame, Discard::TunnelLoop);
     }
-    let header = tunnel.carries.overhead();
+    let header = tunnel.overhead();
     // The Ethernet header of what is no Ethernet is for its form alone: the outer one takes its place.
     let (link, made) = match tunnel.carries {
         Carries::Ipip | Carries::Gre | Carries::SixToFour => (14, header),
-        Carries::Eoip => (0, header + 14),
+        Carries::Eoip | Carries::L2tpEther => (0, header + 14),
     };
     let carried = frame.len() - link;
     let total = carried + header;
@@ -132,8 +134,18 @@ pub(super) fn outer(r: &mut Router, frame: &mut Frame, protocol: u8, (own, peer)
 
 /// Whether a packet for the router is one that a tunnel's other end has put around others.
 pub(super) fn is_outer(r: &Router, p: &Packet) -> bool {
-    matches!(p.layers.protocol, protocol::IPIP | protocol::GRE | protocol::IPV6)
+    matches!(p.layers.protocol, protocol::IPIP | protocol::GRE | protocol::IPV6 | protocol::L2TP)
         || l2tp::is_asked(r, p)
+        || is_l2tp_ether(r, p)
+}
+
+/// Whether a packet for the router is L2TP's of version 3, in UDP, and a tunnel waits for such.
+pub(super) fn is_l2tp_ether(r: &Router, p: &Packet) -> bool {
+    let tuple = &p.layers.tuple;
+    tuple.protocol == protocol::UDP
+        && tuple.dst_port == PORT
+        && r.program.tunnels.has(protocol::UDP)
+        && r.transport(p).get(8..).is_some_and(is_version_3)
 }
 
 /// [`ends`], which are the same as long as recipes hold.
@@ -224,13 +236,9 @@ pub(super) fn with_room(r: &mut Router, mut frame: Frame, n: usize) -> Option<Fr
 pub(super) fn of(r: &Router, p: &Packet) -> Option<TunnelAt> {
     let start = usize::from(p.layers.l3) + r.ip_header(p).len();
     let payload = r.io.slab.bytes(&p.frame).get(start..usize::from(p.layers.l3_end))?;
-    let gre = match p.layers.protocol {
-        protocol::GRE => Some(Gre::read(payload)?),
-        protocol::IPIP | protocol::IPV6 => None,
-        _ => return None,
-    };
+    let head = Head::read(p.layers.protocol, payload)?;
     let tuple = &p.layers.tuple;
-    r.program.tunnels.find((tuple.src, tuple.dst), p.layers.protocol, gre)
+    r.program.tunnels.find((tuple.src, tuple.dst), p.layers.protocol, head)
 }
 
 /// Takes off what a tunnel's other end has put around a packet or frame, and has come to LOCAL IN: what is
@@ -243,18 +251,34 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
     let start = usize::from(p.layers.l3) + header;
     let end = usize::from(p.layers.l3_end);
     let payload = &r.io.slab.bytes(&p.frame)[start..end];
-    let gre = match p.layers.protocol {
-        protocol::GRE => match Gre::read(payload) {
-            None => return r.discard(p, Discard::MalformedTunnel),
-            gre => gre,
-        },
-        _ => None,
+    let Some(head) = Head::read(p.layers.protocol, payload) else {
+        return r.discard(p, Discard::MalformedTunnel);
     };
     let (src, dst) = (p.layers.tuple.src, p.layers.tuple.dst);
-    let found = r.program.tunnels.find((src, dst), p.layers.protocol, gre);
+    let found = r.program.tunnels.find((src, dst), p.layers.protocol, head);
     let Some(found) = found else { return no_listener(r, now, p) };
     let tunnel = *r.program.tunnels.get(found);
     let outer_len = p.frame.len();
+    // Where what is carried begins, of what EtherType it is if it is no frame, and its length.
+    let (at, ether_type, len) = match (head, &tunnel.l2tp) {
+        (Head::L2tp(_), session) => {
+            let frame = session.and_then(|session| session.frame_in(payload));
+            let Some(frame) = frame else { return r.discard(p, Discard::BadL2tpCookie) };
+            let is_udp = p.layers.protocol == protocol::UDP;
+            if is_udp && r.datagram(&p).is_none() {
+                return r.discard(p, Discard::MalformedTunnel);
+            }
+            (start + frame.start, None, frame.len())
+        }
+        (Head::Gre(Gre::Packet { protocol, at, .. }), _) => {
+            (start + at, Some(protocol), end - start - at)
+        }
+        (Head::Gre(Gre::Eoip { len, .. }), _) => (start + gre::EOIP_LEN, None, len),
+        (Head::Nothing, _) if tunnel.carries == Carries::SixToFour => {
+            (start, Some(ETHERTYPE_IPV6), end - start)
+        }
+        (Head::Nothing, _) => (start, Some(ETHERTYPE_IPV4), end - start),
+    };
     r.heard_from(found);
     if !r.program.runs(tunnel.interface) {
         return r.discard(p, Discard::InterfaceDown);
@@ -262,13 +286,6 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
     if r.link.depth >= MOST {
         return r.discard(p, Discard::TunnelLoop);
     }
-    // Where what is carried begins, of what EtherType it is if it is no frame, and its length.
-    let (at, ether_type, len) = match gre {
-        None if tunnel.carries == Carries::SixToFour => (start, Some(ETHERTYPE_IPV6), end - start),
-        None => (start, Some(ETHERTYPE_IPV4), end - start),
-        Some(Gre::Packet { protocol, at, .. }) => (start + at, Some(protocol), end - start - at),
-        Some(Gre::Eoip { len, .. }) => (start + gre::EOIP_LEN, None, len),
-    };
     if len == 0 {
         // A keepalive, or the answer to ours: that it came is all it says.
         return r.consume(p);
@@ -293,7 +310,7 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
         r.count_fast_outer(p.ingress, p.in_bridge_port, outer_len);
     }
     let frame = r.recycle(p);
-    let link = if tunnel.carries == Carries::Eoip { 0 } else { 14 };
+    let link = if tunnel.carries.is_ethernet() { 0 } else { 14 };
     let len = (frame.len() - link) as u64;
     r.stats.interface_counts[tunnel.interface.index()].rx.add(len);
     r.link.depth += 1;
@@ -359,8 +376,8 @@ pub(super) fn inside(r: &mut Router, now: Moment, at: TunnelAt, frame: Frame, is
 fn is_our_question(r: &Router, tunnel: &Tunnel, p: &Packet) -> bool {
     p.malformed.is_none()
         && p.layers.ether_type == ETHERTYPE_IPV4
-        && tunnel.carries != Carries::Eoip
-        && p.layers.protocol == tunnel.carries.protocol()
+        && !tunnel.carries.is_ethernet()
+        && p.layers.protocol == tunnel.protocol()
         && p.layers.tuple.dst == tunnel.remote
         && r.program.is_local(p.layers.tuple.src)
         && checksum::is_ok(r.ip_header(p))
@@ -487,12 +504,13 @@ fn is_there(r: &Router, local: u32) -> bool {
 fn ask(r: &mut Router, now: Moment, tunnel: &Tunnel, own: u32) {
     let addresses = &r.program.v6.addresses;
     let link = ipv6::address::source(addresses, tunnel.interface, six_to_four::KEEPALIVE_TO);
-    let (header, protocol) = (tunnel.carries.overhead(), tunnel.carries.protocol());
+    let (header, protocol) = (tunnel.overhead(), tunnel.protocol());
     let back = match tunnel.carries {
         Carries::Ipip => 20,
         Carries::Gre => 24,
         Carries::SixToFour => six_to_four::KEEPALIVE_LEN,
-        Carries::Eoip => 0,
+        // L2TP's has no keepalive.
+        Carries::Eoip | Carries::L2tpEther => 0,
     };
     let Some(mut frame) = r.io.pool.alloc(14 + header + back) else {
         return r.stats.discards.add(Discard::NoFrame);
@@ -510,7 +528,8 @@ fn ask(r: &mut Router, now: Moment, tunnel: &Tunnel, own: u32) {
         Carries::SixToFour => {
             bytes[34..].copy_from_slice(&six_to_four::question(tunnel, link.unwrap_or_default()))
         }
-        Carries::Eoip => bytes[34..42].copy_from_slice(&gre::eoip(tunnel.id, 0)),
+        Carries::Eoip => bytes[34..42].copy_from_slice(&gre::eoip(tunnel.id as u16, 0)),
+        Carries::L2tpEther => {}
     }
     write_ipv4(&mut bytes[14..], 0xc0, protocol, own, tunnel.remote);
     r.stats.tally.made += 1;

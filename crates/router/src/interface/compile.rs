@@ -15,6 +15,7 @@ use super::pppoe::menu::CLIENT;
 use super::pppoe::{Pppoe, Session, SessionAt, Sessions};
 use super::pptp::Pptp;
 use super::pptp::menu::CLIENT as PPTP_CLIENT;
+use super::tunnel::l2tp_ether;
 use super::tunnel::menu::EOIP;
 use super::tunnel::{self, Carries, Tunnel, Tunnels};
 use super::vlan::{self, VLAN};
@@ -386,7 +387,7 @@ fn put_bonds(
 
 /// What the interfaces that carry Ethernet frames do with ARP.
 fn put_arp(tree: &Tree, names: &Names, by_id: &mut [Interface]) {
-    for item in [&ETHERNET, &VLAN, &BRIDGE, &BONDING, &EOIP, &VRRP]
+    for item in [&ETHERNET, &VLAN, &BRIDGE, &BONDING, &EOIP, &l2tp_ether::MENU, &VRRP]
         .into_iter()
         .flat_map(|menu| tree.read(menu))
     {
@@ -504,7 +505,7 @@ fn put_tunnels(
             let at = if enabled { tunnels.add(tunnel) } else { None };
             let mac = match carries {
                 Carries::Ipip | Carries::Gre | Carries::SixToFour => MacAddr::default(),
-                Carries::Eoip => match item.opt("mac-address").as_deref() {
+                Carries::Eoip | Carries::L2tpEther => match item.opt("mac-address").as_deref() {
                     Some(Value::Mac(mac)) => *mac,
                     _ => own_mac(ports, item.name()),
                 },

@@ -3,7 +3,6 @@
 
 use super::menu::{ETHERNET as ETHERNET_MENU, INTERFACE};
 use super::monitor::{self as link_monitor, MONITOR};
-use super::tunnel::Carries;
 use super::{InterfaceId, Interfaces};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility};
@@ -151,7 +150,7 @@ impl RouterStatus<'_> {
                 self.l2mtu(program.interface(on)).map(|mtu| mtu.saturating_sub(4))
             }
             // As RouterOS shows it: a longer frame leaves in more pieces.
-            Kind::Tunnel { carries: Carries::Eoip, .. } => Some(65535),
+            Kind::Tunnel { carries, .. } if carries.is_ethernet() => Some(65535),
             Kind::Tunnel { .. } | Kind::Absent => None,
             Kind::Vrrp { on } => self.l2mtu(program.interface(on)),
             Kind::Session(_) => None,

@@ -149,6 +149,8 @@ add remote-address=10.0.1.8 keepalive=0,0
 /interface 6to4 add remote-address=10.0.1.8
 /interface eoip
 add remote-address=10.0.1.8 tunnel-id=1 keepalive=0,0
+/interface l2tp-ether
+add connect-to=10.0.1.8 unmanaged-mode=yes local-session-id=1 remote-session-id=2
 /interface vrrp
 add interface=apart priority=255
 add interface=apart vrid=2 interval=30s
@@ -162,6 +164,7 @@ add slaves=ether5,ether6
 add interface=bonding1 bridge=apart
 add interface=wlan1 bridge=apart
 add interface=eoip-tunnel1 bridge=apart
+add interface=l2tp-ether1 bridge=apart
 add interface=bridged bridge=lan edge=yes
 add interface=ether3 bridge=lan edge=yes
 add interface=ether4 bridge=lan edge=yes

@@ -26,6 +26,13 @@ const KINDS: &[Kind] = &[
     ("IPIP (6.33)", "/interface ipip add name=over $ENDS", true, true),
     ("GRE (6.33)", "/interface gre add name=over $ENDS", true, true),
     ("EoIP (6.33)", "/interface eoip add name=over tunnel-id=1 $ENDS", true, true),
+    (
+        "L2TP version 3",
+        "/interface l2tp-ether add name=over connect-to=192.168.0.$you unmanaged-mode=yes \
+         local-session-id=1 remote-session-id=1 allow-fast-path=yes",
+        true,
+        true,
+    ),
     ("IPIP", "/interface ipip add name=over allow-fast-path=no $ENDS", false, false),
     ("GRE", "/interface gre add name=over allow-fast-path=no $ENDS", false, false),
     ("EoIP", "/interface eoip add name=over tunnel-id=1 allow-fast-path=no $ENDS", false, false),

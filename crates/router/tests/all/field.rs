@@ -230,6 +230,8 @@ fn only_what_is_built() {
         "cef",
         "broadcast",
         "authorized",
+        "4-bytes",
+        "sha1",
     ];
     let mut n_properties = 0;
     for menu in MENUS {

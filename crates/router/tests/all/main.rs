@@ -40,6 +40,7 @@ mod ipv6_nd;
 mod ipv6_queues;
 mod ipv6_routing;
 mod l2tp;
+mod l2tp_ether;
 #[path = "../../../port/tests/left_out/mod.rs"]
 mod left_out;
 mod links;

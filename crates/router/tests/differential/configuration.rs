@@ -9,6 +9,7 @@
 mod bridge;
 mod mangle;
 mod rules6;
+mod tunnels;
 mod untracked;
 
 pub(crate) use bridge::Vlans;
@@ -20,6 +21,7 @@ use port::Capabilities;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use rules6::{addresses, change6, common6, rule6};
+use tunnels::tunnels;
 
 /// How many ports the router has.
 pub(crate) const PORTS: u8 = 4;
@@ -204,34 +206,6 @@ pub(crate) fn configuration() -> impl Strategy<Value = Configuration> {
             Configuration { bridged, tagged, vlans, slow, tree, bonded, session, l2tp, typed }
         },
     )
-}
-
-/// Tunnels, to hosts behind the ports and in each other.
-fn tunnels() -> impl Strategy<Value = Vec<String>> {
-    const TUNNELS: &[&str] = &[
-        "/interface ipip add name=tunnel1 remote-address=10.0.2.1 keepalive=1s,3
-         /ip address add address=172.16.6.254/24 interface=tunnel1",
-        "/interface gre add name=tunnel2 remote-address=10.0.3.1 mtu=1500 keepalive=0s,0
-         /ip route add dst-address=172.16.6.0/24 gateway=tunnel2
-         /ipv6 route add dst-address=2001:db8:ac10:6::/64 gateway=tunnel2",
-        "/interface eoip add name=tunnel3 remote-address=10.0.2.1 tunnel-id=1 keepalive=0s,0
-         /interface bridge port add bridge=bridge1 interface=tunnel3",
-        "/interface eoip add name=tunnel4 remote-address=10.0.4.1 tunnel-id=1 dont-fragment=inherit \
-         keepalive=0s,0
-         /ip address add address=172.16.6.253/24 interface=tunnel4",
-        "/interface gre add name=tunnel5 remote-address=172.16.6.1 dscp=46 keepalive=0s,0
-         /ip route add dst-address=172.16.0.0/21 gateway=tunnel5",
-        "/interface ipip add name=tunnel6 remote-address=10.0.2.1 local-address=10.0.2.254 \
-         keepalive=0s,0 allow-fast-path=no clamp-tcp-mss=no
-         /ip route add dst-address=172.16.6.0/24 gateway=tunnel6",
-        "/interface 6to4 add name=tunnel7 remote-address=10.0.2.1 keepalive=1s,3
-         /ipv6 route add dst-address=2001:db8:ac10::/61 gateway=tunnel7",
-        "/interface 6to4 add name=tunnel8 local-address=10.0.3.254
-         /ipv6 route add dst-address=2001:db8:ac10::/62 gateway=::10.0.3.1%tunnel8",
-    ];
-    let some = subsequence(TUNNELS, 1..4);
-    let some = some.prop_map(|lines| lines.into_iter().map(String::from).collect());
-    prop_oneof![1 => Just(Vec::new()), 1 => some]
 }
 
 /// What somebody may type while packets flow.

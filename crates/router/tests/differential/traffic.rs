@@ -227,8 +227,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         4 => (1..3u16).prop_map(Kind::Ping),
         1 => (0..20u8, 0..3u8).prop_map(|(kind, code)| Kind::Icmp(kind, code)),
         1 => select(vec![47u8, 50, 132, 0, 255]).prop_map(Kind::Protocol),
-        5 => select(vec![Carries::Ipip, Carries::Gre, Carries::SixToFour, Carries::Eoip])
-            .prop_map(Kind::Tunnelled),
+        5 => select(tunnel::KINDS).prop_map(Kind::Tunnelled),
         4 => Just(Kind::ArpRequest),
         1 => Just(Kind::ArpReply),
         1 => Just(Kind::Gratuitous),
@@ -375,13 +374,12 @@ impl Packet {
                     _ => Body::Udp { src_port, dst_port: 53 },
                 };
                 let src = ip(172, 16, 6, 1);
-                let to =
-                    rig.router.program().names.find("tunnel4").filter(|_| carries == Carries::Eoip);
+                let to = rig.router.program().names.find(tunnel::addressed(carries));
                 let own = to.map(|id| rig.router.program().interface(id).mac);
                 let dst_mac =
                     own.filter(|_| !self.payload.is_multiple_of(4)).unwrap_or(MacAddr::BROADCAST);
                 let inner = Frame { dst_mac, vlan: None, body, src, ..template }.build();
-                let (protocol, payload) = tunnel::wrap(carries, &inner);
+                let (protocol, payload) = tunnel::wrap(carries, self.payload, &inner);
                 let body = Body::Ip { protocol };
                 Frame { body, dst: router_ip, payload: &payload, ..template }.build()
             }
@@ -591,7 +589,7 @@ impl Answer {
         // By way of whoever sent it: the router, or a host on the same bridge.
         let [dst_mac, src_mac] = [6, 0].map(|at| MacAddr(*frame[at..].first_chunk().unwrap()));
         if let Some((carries, inside)) = tunnel::unwrap(frame, &layers) {
-            let (protocol, payload) = tunnel::wrap(carries, &self.to(port, &inside)?);
+            let (protocol, payload) = tunnel::wrap(carries, 0, &self.to(port, &inside)?);
             let (src, dst, body) = (tuple.dst, tuple.src, Body::Ip { protocol });
             let back = Frame {
                 dst_mac,

@@ -23,6 +23,8 @@ enum Make {
     Ipip,
     Gre,
     Eoip,
+    /// Frames behind L2TP version 3.
+    L2tpEther,
     /// IPv4 by the port, IPv6 in a 6to4 tunnel.
     SixToFour,
     Pppoe,
@@ -44,6 +46,7 @@ const ALL: &[Make] = &[
     Make::Ipip,
     Make::Gre,
     Make::Eoip,
+    Make::L2tpEther,
     Make::SixToFour,
     Make::Pppoe,
     Make::L2tp,
@@ -64,7 +67,10 @@ impl Make {
 
     /// Whether there are addresses below, which packets of the link itself are sent to.
     fn has_below(self) -> bool {
-        matches!(self, Make::Ipip | Make::Gre | Make::Eoip | Make::L2tp | Make::Pptp)
+        matches!(
+            self,
+            Make::Ipip | Make::Gre | Make::Eoip | Make::L2tpEther | Make::L2tp | Make::Pptp
+        )
     }
 }
 
@@ -206,6 +212,18 @@ impl Drawing {
                 let add =
                     format!("/interface {kind} add name=u{port} remote-address={}{id}", below[1]);
                 self.line(at, format!("{add} keepalive=500ms,3"));
+                format!("u{port}")
+            }
+            Make::L2tpEther => {
+                let version = ["l2tpv3-ip", "l2tpv3-udp"][vlan as usize % 2];
+                let cookie = ["", "deadbeef", "0123456789abcdef"][vlan as usize % 3];
+                let add = format!(
+                    "/interface l2tp-ether add name=u{port} connect-to={} unmanaged-mode=yes",
+                    below[1]
+                );
+                let session = format!("local-session-id={vlan} remote-session-id={vlan}");
+                let cookies = format!("send-cookie=\"{cookie}\" peer-cookie=\"{cookie}\"");
+                self.line(at, format!("{add} {session} {cookies} l2tp-proto-version={version}"));
                 format!("u{port}")
             }
             Make::Bridge | Make::Ring => {

@@ -1,5 +1,6 @@
 //! The facilities of tunnels' menus: their items are compiled together with all interfaces.
 
+use super::l2tp_ether;
 use super::menu::{self, check};
 use crate::facility::Facility;
 use crate::interface::facilities::ALL;
@@ -22,6 +23,10 @@ pub(crate) static SIX_TO_FOUR: Facility = Facility {
 /// `/interface eoip`.
 pub(crate) static EOIP: Facility =
     Facility { check: |item, tree| check(tree, &menu::EOIP, item), ..tunnel(&menu::EOIP) };
+
+/// `/interface l2tp-ether`.
+pub(crate) static L2TP_ETHER: Facility =
+    Facility { check: |item, tree| l2tp_ether::check(tree, item), ..tunnel(&l2tp_ether::MENU) };
 
 /// What is done alike with each.
 const fn tunnel(menu: &'static Menu) -> Facility {

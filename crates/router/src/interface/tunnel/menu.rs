@@ -1,7 +1,7 @@
 //! The property tables of `/interface ipip`, `/interface gre`, `/interface 6to4` and
 //! `/interface eoip` (`routeros/G-interfaces.md`, G.5), and what their items must not be.
 
-use super::{Carries, Keepalive};
+use super::{Carries, Keepalive, l2tp_ether};
 use crate::interface::menu::{ARP_MODE, ARP_TIMEOUT};
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use std::net::Ipv4Addr;
@@ -87,12 +87,13 @@ pub static EOIP: Menu = Menu {
     help: "Tunnels that carry Ethernet frames behind MikroTik's GRE header.",
 };
 
-const fn list(auto_name: &'static str) -> MenuKind {
+pub(super) const fn list(auto_name: &'static str) -> MenuKind {
     MenuKind::List { key: Some("name"), auto_name: Some(auto_name), ordered: false, fixed: false }
 }
 
-const RUNNING: Property = Property::flag("running", 'R', "Packets pass.");
-const NAME: Property = Property::new("name", Type::Text, "Name of the interface.").column();
+pub(super) const RUNNING: Property = Property::flag("running", 'R', "Packets pass.");
+pub(super) const NAME: Property =
+    Property::new("name", Type::Text, "Name of the interface.").column();
 const MTU: Property = Property::new(
     "mtu",
     Type::Or(&["auto"], &Type::Number(68, 65535)),
@@ -100,11 +101,11 @@ const MTU: Property = Property::new(
 )
 .default("auto")
 .column();
-const ACTUAL_MTU: Property =
+pub(super) const ACTUAL_MTU: Property =
     Property::new("actual-mtu", Type::Number(0, 65535), "The longest packet it takes, bytes.")
         .read_only()
         .column();
-const LOCAL: Property = Property::new(
+pub(super) const LOCAL: Property = Property::new(
     "local-address",
     Type::Address,
     "The router's own end; 0.0.0.0 is whichever address the way to the other end has.",
@@ -139,7 +140,7 @@ const FRAGMENT: Property = Property::new(
     "DF of the outer header: never, so that it may leave in pieces, or the inner packet's.",
 )
 .default("no");
-const FAST: Property = Property::new(
+pub(super) const FAST: Property = Property::new(
     "allow-fast-path",
     Type::Bool,
     "What comes out of it, or goes in, may do so in FastPath.",
@@ -170,11 +171,12 @@ pub(super) fn read_keepalive(value: &Value) -> Option<Keepalive> {
 }
 
 /// The menus of tunnels, and what theirs carry.
-pub(crate) const MENUS: [(&Menu, Carries); 4] = [
+pub(crate) const MENUS: [(&Menu, Carries); 5] = [
     (&IPIP, Carries::Ipip),
     (&GRE, Carries::Gre),
     (&SIX_TO_FOUR, Carries::SixToFour),
     (&EOIP, Carries::Eoip),
+    (&l2tp_ether::MENU, Carries::L2tpEther),
 ];
 
 /// What a tunnel that is added or changed must not be.

@@ -5,7 +5,7 @@
 //!     each packet's own: DSCP, length, identification, DF, checksum; GRE's and PPP's protocol, lengths behind
 //! ```
 
-use super::{Carries, Tunnel};
+use super::{Carries, Tunnel, l2tp_ether};
 use crate::ip::datagram::End;
 use wire::ipv6::MTU_MIN;
 use wire::l2tp::DATA_LEN;
@@ -28,7 +28,7 @@ pub(crate) struct OuterHeader {
     sum: u16,
     kind: Behind,
     /// What is behind, without lengths.
-    behind: [u8; L2TP_LEN],
+    behind: [u8; l2tp_ether::MOST],
 }
 
 /// What follows IPv4's header.
@@ -41,6 +41,11 @@ pub(crate) enum Behind {
     Eoip,
     /// UDP's and L2TP's.
     L2tp,
+    /// L2TP's of version 3, so many bytes with UDP's if that is there, and a frame.
+    L2tpEther {
+        len: u8,
+        is_in_udp: bool,
+    },
 }
 
 impl Behind {
@@ -52,6 +57,7 @@ impl Behind {
             Behind::Gre => gre::HEADER_LEN,
             Behind::Eoip => gre::EOIP_LEN,
             Behind::L2tp => L2TP_LEN,
+            Behind::L2tpEther { len, .. } => len as usize,
         }
     }
 
@@ -59,7 +65,7 @@ impl Behind {
     /// form alone if no frames are carried.
     #[inline(always)]
     pub(crate) const fn link(self) -> usize {
-        if matches!(self, Behind::Eoip) { 0 } else { 14 }
+        if matches!(self, Behind::Eoip | Behind::L2tpEther { .. }) { 0 } else { 14 }
     }
 }
 
@@ -75,22 +81,28 @@ impl OuterHeader {
 
     /// Of packets from `src`, the tunnel's own end.
     pub(crate) fn new(tunnel: &Tunnel, src: u32) -> OuterHeader {
-        let Tunnel { carries, remote, dscp, id, .. } = *tunnel;
-        let mut behind = [0; L2TP_LEN];
+        let Tunnel { carries, remote, dscp, id, l2tp, .. } = *tunnel;
+        let mut behind = [0; l2tp_ether::MOST];
         let kind = match carries {
             Carries::Ipip | Carries::SixToFour => Behind::Nothing,
             Carries::Gre => Behind::Gre,
             Carries::Eoip => {
-                behind[..gre::EOIP_LEN].copy_from_slice(&gre::eoip(id, 0));
+                behind[..gre::EOIP_LEN].copy_from_slice(&gre::eoip(id as u16, 0));
                 Behind::Eoip
             }
+            Carries::L2tpEther => {
+                let (header, len) = l2tp.map_or(([0; _], 0), |session| session.header());
+                behind = header;
+                let is_in_udp = tunnel.protocol() == protocol::UDP;
+                Behind::L2tpEther { len: len as u8, is_in_udp }
+            }
         };
-        OuterHeader::of(dscp, carries.protocol(), (src, remote), (kind, behind))
+        OuterHeader::of(dscp, tunnel.protocol(), (src, remote), (kind, behind))
     }
 
     /// Of an L2TP session's packets, between these ends, with this header behind UDP's.
     pub(crate) fn l2tp((own, peer): (End, End), data: [u8; DATA_LEN]) -> OuterHeader {
-        let mut behind = [0; L2TP_LEN];
+        let mut behind = [0; l2tp_ether::MOST];
         behind[..2].copy_from_slice(&own.port.to_be_bytes());
         behind[2..4].copy_from_slice(&peer.port.to_be_bytes());
         behind[8..8 + DATA_LEN].copy_from_slice(&data);
@@ -102,7 +114,7 @@ impl OuterHeader {
         dscp: Option<u8>,
         protocol: u8,
         (src, dst): (u32, u32),
-        (kind, behind): (Behind, [u8; L2TP_LEN]),
+        (kind, behind): (Behind, [u8; l2tp_ether::MOST]),
     ) -> OuterHeader {
         let (tos, inherits) = match dscp {
             Some(dscp) => (dscp << 2, 0),
@@ -123,7 +135,9 @@ impl OuterHeader {
         let [_, protocol, ..] = self.middle.to_be_bytes();
         let [a, b, c, d, ..] = self.behind;
         let (src_port, dst_port) = match self.kind {
-            Behind::L2tp => (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])),
+            Behind::L2tp | Behind::L2tpEther { is_in_udp: true, .. } => {
+                (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
+            }
             _ => (0, 0),
         };
         FiveTuple { src, dst, src_port, dst_port, protocol }
@@ -192,9 +206,17 @@ impl OuterHeader {
                 let rest: &mut [u8; L2TP_LEN] = rest.first_chunk_mut().expect("room for L2TP's");
                 let len = (L2TP_LEN + carried) as u16;
                 let ppp = if inner.ether_type == ETHERTYPE_IPV6 { IPV6 } else { PPP_IPV4 };
-                *rest = self.behind;
+                rest.copy_from_slice(&self.behind[..L2TP_LEN]);
                 rest[4..6].copy_from_slice(&len.to_be_bytes());
                 rest[L2TP_LEN - 2..].copy_from_slice(&ppp.to_be_bytes());
+            }
+            Behind::L2tpEther { len, is_in_udp } => {
+                let len = usize::from(len);
+                rest[..len].copy_from_slice(&self.behind[..len]);
+                if is_in_udp {
+                    let len = (len + carried) as u16;
+                    rest[4..6].copy_from_slice(&len.to_be_bytes());
+                }
             }
         }
     }

@@ -61,7 +61,7 @@ pub(crate) fn interface_id(tunnel: &Tunnel) -> Option<u64> {
             let is_everywhere = !address.is_private() && !address.is_link_local();
             Some(u64::from(is_everywhere) << 57 | 0x5efe << 32 | u64::from(own))
         }
-        Carries::Ipip | Carries::Eoip => None,
+        Carries::Ipip | Carries::Eoip | Carries::L2tpEther => None,
     }
 }
 

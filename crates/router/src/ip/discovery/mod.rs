@@ -17,7 +17,6 @@ use super::datagram::{self, End};
 use crate::discard::Discard;
 use crate::flow;
 use crate::interface::InterfaceId;
-use crate::interface::tunnel::Carries;
 use crate::packet::Packet;
 use crate::program::{Kind, Program};
 use crate::router::Router;
@@ -90,7 +89,7 @@ impl Settings {
 fn is_ethernet(program: &Program, id: InterfaceId) -> bool {
     match program.interface(id).kind {
         Kind::Ethernet { .. } | Kind::Bridge(_) | Kind::Vlan { .. } | Kind::Bond(_) => true,
-        Kind::Tunnel { carries, .. } => carries == Carries::Eoip,
+        Kind::Tunnel { carries, .. } => carries.is_ethernet(),
         _ => false,
     }
 }

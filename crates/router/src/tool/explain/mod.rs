@@ -202,7 +202,7 @@ impl Router {
         tree: &Tree,
         now: Moment,
     ) -> Result<Explanation, String> {
-        let concerned = Concerned::by(frame);
+        let concerned = Concerned::by(&self.program.tunnels, frame);
         let reference = self.reference();
         let quick = |trial: &mut Router| match (port, reference) {
             (InterfaceId::NONE, _) => None,

@@ -16,12 +16,14 @@ use super::question6;
 use crate::firewall::connection::Connections;
 use crate::firewall::connection::flow::Kept;
 use crate::flow::{MOST_TUNNELS, Resume};
+use crate::interface::tunnel::{Head, Tunnels};
 use crate::parts::Stacked;
 use crate::router::Router;
 use port::{Frame, Slab};
 use std::time::Duration;
 use wire::gre::{self, Gre};
-use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
+use wire::l2tp3::is_version_3;
+use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
 use wire::pppoe::{self, ETHERTYPE_SESSION};
 use wire::{FiveTuple, Moment, icmp, l2tp, pptp};
 
@@ -45,18 +47,18 @@ pub(super) struct Concerned {
 
 impl Concerned {
     /// Whom a frame concerns.
-    pub(super) fn by(frame: &[u8]) -> Concerned {
+    pub(super) fn by(tunnels: &Tunnels, frame: &[u8]) -> Concerned {
         let (own6, quoted6) = six(frame);
         let (own4, quoted4) = four(frame);
         let mut six_others: Vec<_> = quoted6.into_iter().collect();
         let mut four_others: Vec<_> = quoted4.into_iter().collect();
-        let mut next = inside(frame);
+        let mut next = inside(tunnels, frame);
         for _ in 0..MOST_TUNNELS {
             let Some(frame) = next else { break };
             let ((own6, quoted6), (own4, quoted4)) = (six(&frame), four(&frame));
             six_others.extend(own6.into_iter().chain(quoted6));
             four_others.extend(own4.into_iter().chain(quoted4));
-            next = inside(&frame);
+            next = inside(tunnels, &frame);
         }
         Concerned {
             four: About { own: own4, others: four_others },
@@ -83,7 +85,7 @@ fn four(frame: &[u8]) -> (Option<FiveTuple>, Option<FiveTuple>) {
 }
 
 /// What lies in a frame of a tunnel or a session, as a frame; of what is encrypted nothing is known.
-fn inside(frame: &[u8]) -> Option<Vec<u8>> {
+fn inside(tunnels: &Tunnels, frame: &[u8]) -> Option<Vec<u8>> {
     let packet = |ether_type: u16, packet: &[u8]| {
         Some([&[0; 12][..], &ether_type.to_be_bytes(), packet].concat())
     };
@@ -117,13 +119,24 @@ fn inside(frame: &[u8]) -> Option<Vec<u8>> {
                 payload.get(gre::EOIP_LEN..gre::EOIP_LEN + len).map(<[u8]>::to_vec)
             }
         },
+        protocol::L2TP => in_session(tunnels, &layers, payload),
         protocol::UDP if layers.tuple.dst_port == l2tp::PORT => {
             let udp = payload.get(8..)?;
+            if is_version_3(udp) {
+                return in_session(tunnels, &layers, payload);
+            }
             let (header, range) = l2tp::locate(udp)?;
             ppp(&udp[range]).filter(|_| !header.control)
         }
         _ => None,
     }
+}
+
+/// What lies in an outer packet of L2TP version 3: how long its head is, its session says.
+fn in_session(tunnels: &Tunnels, layers: &Layers, payload: &[u8]) -> Option<Vec<u8>> {
+    let head = Head::read(layers.protocol, payload)?;
+    let at = tunnels.find((layers.tuple.src, layers.tuple.dst), layers.protocol, head)?;
+    Some(payload[tunnels.get(at).l2tp?.frame_in(payload)?].to_vec())
 }
 
 /// The recipe of a tuple's flow, if it holds.
@@ -234,9 +247,10 @@ impl Router {
         const MOST: usize = 8;
         let own = self.program.addresses.iter().map(|own| own.address);
         let tuples = self.program.tunnels.list().iter().flat_map(|tunnel| {
-            let (dst, protocol) = (tunnel.remote, tunnel.carries.protocol());
+            let (dst, protocol) = (tunnel.remote, tunnel.protocol());
             let own = own.clone().filter(|&src| tunnel.local == 0 || tunnel.local == src);
-            own.map(move |src| FiveTuple { src, dst, protocol, ..FiveTuple::default() })
+            let port = if protocol == protocol::UDP { l2tp::PORT } else { 0 };
+            own.map(move |src| FiveTuple { src, dst, src_port: port, dst_port: port, protocol })
         });
         tuples.filter(|tuple| self.v4.connections.is_taken(tuple)).take(MOST).collect()
     }

@@ -20,6 +20,10 @@ add remote-address=10.0.2.9 clamp-tcp-mss=no dont-fragment=inherit disabled=yes 
 add name=six remote-address=10.0.2.9 keepalive=5s,4 dscp=0 mtu=1280 clamp-tcp-mss=no dont-fragment=inherit
 /interface eoip
 add remote-address=10.0.2.9 tunnel-id=65535 mac-address=06:00:00:00:00:99 keepalive=0,0
+/interface l2tp-ether
+add name=far connect-to=10.0.2.9 unmanaged-mode=yes local-session-id=7 remote-session-id=4294967295 \\
+    send-cookie=0123456789ABCDEF peer-cookie=deadbeef l2tp-proto-version=l2tpv3-ip \\
+    use-l2-specific-sublayer=yes allow-fast-path=yes mac-address=06:00:00:00:00:98 mtu=1400 comment=l
 /interface vrrp
 add interface=wan vrid=9 priority=254 version=2 authentication=simple password=x interval=3s
 add interface=lan preemption-mode=no disabled=yes comment=v

@@ -5,6 +5,19 @@ use router::interface::tunnel::Carries;
 use wire::gre::{self, Gre};
 use wire::layers::{Layers, protocol};
 
+/// What is drawn.
+pub(super) const KINDS: &[Carries] =
+    &[Carries::Ipip, Carries::Gre, Carries::SixToFour, Carries::Eoip, Carries::L2tpEther];
+
+/// The tunnel of this kind that has an address of its own; there is none of others.
+pub(super) fn addressed(carries: Carries) -> &'static str {
+    match carries {
+        Carries::Eoip => "tunnel4",
+        Carries::L2tpEther => "tunnel9",
+        _ => "",
+    }
+}
+
 /// Where the other end of such a tunnel is: behind which port, and which host there.
 pub(super) fn other_end(carries: Carries, n: usize) -> (usize, u8) {
     match carries {
@@ -12,11 +25,15 @@ pub(super) fn other_end(carries: Carries, n: usize) -> (usize, u8) {
         Carries::Gre => (3, 1),
         Carries::Eoip if n.is_multiple_of(2) => (2, 1),
         Carries::Eoip => (4, 1),
+        Carries::L2tpEther => (3, 1),
     }
 }
 
+/// What the configuration's session of L2TP has in front of a frame: its number, and the cookie.
+const L2TP: [u8; 8] = [0, 0, 0, 9, 0xde, 0xad, 0xbe, 0xef];
+
 /// The protocol and the payload of an outer packet around a frame.
-pub(super) fn wrap(carries: Carries, inner: &[u8]) -> (u8, Vec<u8>) {
+pub(super) fn wrap(carries: Carries, n: usize, inner: &[u8]) -> (u8, Vec<u8>) {
     match carries {
         Carries::Ipip => (protocol::IPIP, inner[14..].to_vec()),
         Carries::SixToFour => (protocol::IPV6, six::of(inner.to_vec())[14..].to_vec()),
@@ -25,6 +42,9 @@ pub(super) fn wrap(carries: Carries, inner: &[u8]) -> (u8, Vec<u8>) {
             let header = gre::eoip(1, inner.len() as u16);
             (protocol::GRE, [&header, inner].concat())
         }
+        // Every other one has no cookie, or not the one that is expected.
+        Carries::L2tpEther if n.is_multiple_of(2) => (protocol::L2TP, [&L2TP, inner].concat()),
+        Carries::L2tpEther => (protocol::L2TP, [&L2TP[..7], &[0], inner].concat()),
     }
 }
 
@@ -43,6 +63,7 @@ pub(super) fn unwrap(frame: &[u8], layers: &Layers) -> Option<(Carries, Vec<u8>)
         (protocol::GRE, Some(Gre::Eoip { len: 14.., .. })) => {
             Some((Carries::Eoip, payload[gre::EOIP_LEN..].to_vec()))
         }
+        (protocol::L2TP, _) => Some((Carries::L2tpEther, payload.get(L2TP.len()..)?.to_vec())),
         _ => None,
     }
 }
