@@ -19,8 +19,9 @@ use wire::vrrp::Advertisement;
 /// Where VRRP's packet is said to come from.
 const SRC: Ipv4Addr = Ipv4Addr::new(192, 168, 0, 1);
 
-/// Reads the bytes as PPPoE, PPP, L2TP, PPTP, RADIUS, DHCPv6, VRRP, LACP, the spanning tree, NAT-PMP, UPnP, GRE,
-/// neighbour discovery and MLD. What was read of those that are written as well is written, and read again.
+/// Reads the bytes as PPPoE, PPP, L2TP, PPTP, RADIUS, DHCPv6, VRRP and what is told of connections, LACP, the
+/// spanning tree, NAT-PMP, UPnP, GRE, neighbour discovery and MLD. What was read of those that are written as well
+/// is written, and read again.
 pub fn run(bytes: &[u8]) {
     if let Some(said) = Discovery::read(bytes) {
         let tags: Vec<_> = said.tags().collect();
@@ -70,6 +71,11 @@ pub fn run(bytes: &[u8]) {
         let Some(said) = Advertisement::read(bytes, src) else { continue };
         let again = Advertisement::read(&said.to_bytes(src), src);
         assert_eq!(again.map(|again| again.vrid), Some(said.vrid));
+    }
+    if let Some((header, records)) = wire::vrrp_sync::read(bytes) {
+        let mut again = header.to_bytes().to_vec();
+        records.iter().for_each(|record| record.write(&mut again));
+        assert_eq!(again, bytes);
     }
     if let Some(said) = Lacpdu::read(bytes) {
         assert_eq!(Lacpdu::read(&said.to_bytes()), Some(said));

@@ -60,6 +60,8 @@ pub mod lacp;
 pub mod ah;
 // Which of several routers has an address.
 pub mod vrrp;
+// What such routers tell each other of connections.
+pub mod vrrp_sync;
 // GRE, and EoIP, which frames are carried in.
 pub mod gre;
 // Who gets which address.
