@@ -160,6 +160,7 @@ impl Router {
         };
         let vrrps = change.program.vrrps.iter();
         self.link.machines = vrrps.map(|vrrp| same(vrrp).unwrap_or(Machine::NEW)).collect();
+        self.link.sync.due = Moment::ZERO;
     }
 
     /// Tunnels keep what they know of their other ends.

@@ -59,6 +59,9 @@ reasons! {
     /// A VRRP advertisement that is damaged, comes from afar, or says otherwise than its virtual router
     /// here: the version, the password, version 2's interval.
     BadVrrp = "bad-vrrp",
+    /// A datagram to where virtual routers tell each other of connections that is damaged, or of somebody who may
+    /// not say so.
+    BadVrrpSync = "bad-vrrp-sync",
     /// A message to a DHCP server or relay that is damaged, or of somebody who may not say so.
     BadDhcp = "bad-dhcp",
     /// To the router's name service, and no query, nor the response that it waits for.

@@ -54,6 +54,8 @@ mod up;
 pub(crate) mod v6;
 // Virtual routers.
 mod vrrp;
+// What they tell each other of connections.
+mod vrrp_sync;
 // The queues' boxes.
 mod wait;
 

@@ -37,6 +37,7 @@ use crate::interface::pptp;
 use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::Machine;
+use crate::interface::vrrp::sync::Synchronized;
 use crate::ip::address;
 use crate::ip::fib::Word;
 use crate::ip::fragment::{Collected, Fragment, Reassembly};
@@ -389,6 +390,8 @@ pub(crate) struct Links {
     pub(crate) bonds: Vec<bonding::State>,
     /// By place of the virtual router.
     pub(crate) machines: Vec<Machine>,
+    /// What masters tell of connections, and backups were told.
+    pub(crate) sync: Synchronized,
     /// Sessions of PPP, and those that are to be.
     pub(crate) calls: Calls,
     /// PPPoE's clients, and what its servers know.

@@ -3,7 +3,7 @@
 
 use super::leave::{Hop, to_neighbour};
 use super::rules::bridge_accepts;
-use super::{l2tp, link_out, output, pptp, radius, reason, tcp, tunnel, vrrp};
+use super::{l2tp, link_out, output, pptp, radius, reason, tcp, tunnel, vrrp, vrrp_sync};
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
@@ -48,6 +48,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if l2tp::is_asked(r, &p) {
         return l2tp::receive(r, now, p);
+    }
+    if vrrp_sync::is_asked(r, &p) {
+        return vrrp_sync::receive(r, now, p);
     }
     if radius::is_asked(r, &p) {
         return radius::receive(r, now, p);

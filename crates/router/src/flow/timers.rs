@@ -1,8 +1,8 @@
 //! Timers, for what becomes due between packets: ARP, incomplete datagrams, queues, ageing.
 
-use super::link_out;
 use super::local::refuse;
 use super::wait::{Resume, end_dropped, resume};
+use super::{link_out, vrrp_sync};
 use crate::discard::Discard;
 use crate::fast::{self, Passed};
 use crate::interface::InterfaceId;
@@ -31,6 +31,9 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         r.tools.profiler.settle_in(Facility::Networking);
         if now >= r.link.up_due {
             super::up::look(r, now);
+        }
+        if now >= r.link.sync.due {
+            vrrp_sync::tick(r, now);
         }
         if now >= r.services.due {
             services(r, now);

@@ -132,8 +132,12 @@ fn heard(
         return r.discard(p, Discard::BadVrrp);
     }
     let own = primary(&program, vrrp).unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+    machine.speaker = Some(src);
     if vrrp.leader.is_none() {
-        machine.heard(now, &said, src, own, vrrp.settings);
+        // It does not take over before it knows of the other one's connections.
+        let mut settings = vrrp.settings;
+        settings.preempts &= !r.link.sync.waits(vrrp.interface, now);
+        machine.heard(now, &said, src, own, settings);
     }
     // Whether its interface runs follows at the next look.
     r.link.up_due = now;
@@ -141,7 +145,7 @@ fn heard(
 }
 
 /// The address that advertisements come from: the first of the interface below, or its link's.
-fn primary(program: &Program, vrrp: &Vrrp) -> Option<IpAddr> {
+pub(super) fn primary(program: &Program, vrrp: &Vrrp) -> Option<IpAddr> {
     if vrrp.is_ipv6 {
         let own = address::source(&program.v6.addresses, vrrp.on, ALL_NODES);
         return own.map(|own| Ipv6Addr::from(own).into());

@@ -80,3 +80,4 @@ mod versions;
 mod vlans;
 mod vrfs;
 mod vrrp;
+mod vrrp_sync;

@@ -138,7 +138,7 @@ impl<A: Family> Connections<A> {
         }
     }
 
-    fn reschedule(&mut self, id: ConnectionId, deadline_ms: u32) {
+    pub(super) fn reschedule(&mut self, id: ConnectionId, deadline_ms: u32) {
         let rank = self.rank(id);
         self.timers.remove(&mut self.slab, id);
         self.timers.insert(&mut self.slab, id, rank, deadline_ms);

@@ -78,6 +78,8 @@ pub(crate) mod irc;
 pub(crate) mod sip;
 // What PPTP says of calls.
 pub(crate) mod pptp;
+// What routers tell each other of connections.
+pub(crate) mod told;
 // Flows without a connection.
 mod untracked;
 // A table in front of the real one, for trials.

@@ -150,6 +150,15 @@ impl Tcp {
         Some(tcp)
     }
 
+    /// The machine of a connection whose segments another router has seen: where its windows stand is not known,
+    /// and what was under way then will come again, so that nothing is refused for them.
+    pub(super) fn told(state: TcpState) -> Tcp {
+        // A window that is not closed, which would end the connection early.
+        let mut tcp = Tcp { state, last_window: 1, ..Tcp::default() };
+        tcp.ends.iter_mut().for_each(|end| end.flags = SACKS | LIBERAL);
+        tcp
+    }
+
     /// Judges a segment of a known connection.
     pub(super) fn judge(
         &mut self,

@@ -53,10 +53,10 @@ pub struct New<A = u32> {
     pub mark: Mark,
     /// The helper that was told of it.
     pub(crate) announced: Option<Service>,
-    len: u16,
-    class: Class,
-    icmp: [u8; 2],
-    tcp: Tcp,
+    pub(super) len: u16,
+    pub(super) class: Class,
+    pub(super) icmp: [u8; 2],
+    pub(super) tcp: Tcp,
 }
 
 #[cfg(test)]
@@ -498,6 +498,16 @@ impl<A: Family> Connections<A> {
             self.counts.full += 1;
             return Err(Discard::ConnectionTableFull);
         }
+        self.enter(new, now)
+    }
+
+    /// Enters a connection whose tuples nobody has, where there is a place.
+    ///
+    /// # Errors
+    /// [`Discard::ConnectionTableFull`]: its flows have none, after all.
+    #[inline]
+    pub(super) fn enter(&mut self, new: &New<A>, now: Moment) -> Result<FlowId, Discard> {
+        let reply = new.translated.reversed();
         self.give_way(&new.original);
         self.give_way(&reply);
         let now_ms = now.as_millis_u32();

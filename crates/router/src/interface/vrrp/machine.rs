@@ -58,6 +58,8 @@ pub(crate) struct Machine {
     was: Option<bool>,
     /// The latest number of an authentication header, heard or sent.
     sequence: u32,
+    /// Who has advertised last.
+    pub(crate) speaker: Option<IpAddr>,
 }
 
 impl Machine {
@@ -68,6 +70,7 @@ impl Machine {
         fresh: false,
         was: None,
         sequence: 0,
+        speaker: None,
     };
 
     /// Whether it has the addresses.

@@ -7,6 +7,7 @@ use crate::interface::bonding::menu::no_slave;
 use crate::interface::facilities::ALL;
 use crate::interface::menu::{ANY_INTERFACE, ARP_MODE, ARP_TIMEOUT};
 use crate::interface::vlan::{no_loop, no_point_to_point};
+use crate::ip::icmp;
 use crate::status::RouterStatus;
 use config::{Item, Menu, MenuKind, Property, Read, Tree, Type, Value};
 use std::time::Duration;
@@ -80,8 +81,17 @@ pub static VRRP: Menu = Menu {
             .default("none"),
         Property::new("group-authority", LEADER, "The same, as later versions have it.")
             .default("none"),
-        Property::missing("remote-address", "advertisements go to 224.0.0.18 or ff02::12"),
-        Property::only("sync-connection-tracking", &Type::Bool, &["no"], "it is not built"),
+        Property::new(
+            "remote-address",
+            Type::Address,
+            "With sync-connection-tracking: the other router's; without one whoever has said that it is there.",
+        ),
+        Property::new(
+            "sync-connection-tracking",
+            Type::Bool,
+            "As the master it tells the backups of all connections, in a format of its own (UDP port 8275).",
+        )
+        .default("no"),
     ],
     help: "Virtual routers by VRRP: of several routers one has the addresses.",
 };
@@ -139,6 +149,17 @@ fn check(tree: &Tree, item: &Item) -> Result<(), String> {
     }
     if version == 3 && read.text("authentication") != "none" {
         return Err("failure: version 3 has no authentication".to_string());
+    }
+    let remote = Vrrp::remote(&read);
+    if remote.is_some_and(|remote| !icmp::is_host(remote)) {
+        return Err("failure: remote-address is no host's".to_string());
+    }
+    if read.bool("sync-connection-tracking") && Vrrp::is_ipv6(&read) && remote.is_none() {
+        return Err(
+            "failure: sync-connection-tracking goes by IPv4: with v3-protocol=ipv6 it needs \
+                    remote-address"
+                .to_string(),
+        );
     }
     if Vrrp::password(&read).is_none_or(|password| password.len() > 8) {
         return Err("failure: password is longer than 8 characters".to_string());

@@ -13,10 +13,13 @@
 //! Over IPv6 (`v3-protocol=ipv6`) the virtual router's MAC address is 00:00:5E:00:02:VRID, of which it has an
 //! address of the link's, the same on all routers; neighbour discovery answers as ARP does. With
 //! `authentication=ah` an advertisement of version 2 is believed if its header is made with the password, and
-//! is not older than the last. Missing: **FastPath through a bridge**.
+//! is not older than the last. With `sync-connection-tracking` whoever takes over knows the connections (`sync`).
+//! Missing: **FastPath through a bridge**.
 
 // The state machine.
 pub(crate) mod machine;
+// What a master tells its backups of connections.
+pub(crate) mod sync;
 // The menu.
 pub mod menu;
 
@@ -49,6 +52,10 @@ pub struct Vrrp {
     pub leader: Option<InterfaceId>,
     /// What its machine is told.
     pub settings: Settings,
+    /// `sync-connection-tracking`: as the master it tells the others of all connections.
+    pub syncs: bool,
+    /// `remote-address`: the other router's; without one that is found out.
+    pub remote: Option<u32>,
     /// `on-master`, `on-backup`.
     pub(crate) scripts: [String; 2],
 }
@@ -83,7 +90,17 @@ impl Vrrp {
                 interval: item.time("interval"),
                 preempts: item.bool("preemption-mode"),
             },
+            syncs: item.bool("sync-connection-tracking"),
+            remote: Vrrp::remote(item),
             scripts: ["on-master", "on-backup"].map(|name| item.text(name)),
+        }
+    }
+
+    /// The other router's address, if it is said; 0.0.0.0 is none.
+    fn remote(item: &Read) -> Option<u32> {
+        match item.opt("remote-address").as_deref() {
+            Some(Value::Address(address)) => Some((*address).into()).filter(|&remote| remote != 0),
+            _ => None,
         }
     }
 

@@ -201,6 +201,7 @@ impl Router {
         trial.link.tcp = self.link.tcp.trial();
         trial.link.bonds.clone_from(&self.link.bonds);
         trial.link.machines.clone_from(&self.link.machines);
+        trial.link.sync = self.link.sync.trial();
         trial.link.up.clone_from(&self.link.up);
         trial.link.sessions.clone_from(&self.link.sessions);
         trial.link.calls.clone_from(&self.link.calls);
