@@ -48,7 +48,7 @@ impl Buddy {
     /// array may have to grow: see [`len`](Self::len).
     ///
     /// # Panics
-    /// If `len` is 0 or exceeds [`CHUNK`], or the array would exceed 2³⁰ units.
+    /// If `len` is 0 or exceeds [`CHUNK`], or the array would exceed 2²⁹ units.
     pub(super) fn alloc(&mut self, len: u32) -> u32 {
         assert!((1..=CHUNK).contains(&len), "a block of {len} units");
         let order = len.next_power_of_two().trailing_zeros();
@@ -58,7 +58,7 @@ impl Buddy {
             (block as u32) << found
         } else {
             let start = self.len;
-            assert!(start <= (1 << 30) - CHUNK, "the forwarding table is full");
+            assert!(start <= (1 << 29) - CHUNK, "the forwarding table is full");
             self.len += CHUNK;
             start
         };

@@ -12,7 +12,7 @@
 //!                    narrow     0  1 | word ─┐     a node of leaves of 16 bits only, four to a word
 //!                    wide       1  0 | word  │     leaves and nodes, as in `direct`, two to a word
 //!                    skip       1  1 | word  │     IPv6: levels, the bits they must have, the entry behind
-//!                                            ▼     them, and the leaf of all others
+//!                    table      1  1 1 word  ▼     them, and the leaf of all others; or 12 bits at once
 //!   ┌──────────────┬─────────────┬─────────────┬──  words of 64 bits
 //!   │ bitmap, 1 =  │ leaves 0–3, │ leaves 4–7, │    of the 64 entries, runs of equal ones are
 //!   │ run begins   │ 16 bits each│ 16 bits each│    kept once: entry i is leaf
@@ -33,6 +33,9 @@
 //! Of IPv6 a host's route lies 18 levels down, and mostly alone: nodes that have one way on, and the same
 //! leaf everywhere else, are one *skip* together, up to ten of them: 60 bits, so that comparing them and
 //! shifting them out are an instruction each (with skips of any length, 14 and 8 of a small table's 170).
+//!
+//! Of a crowded slot of IPv6 the next 12 bits are a *table* of their own, as `direct`: 21 slots have three fifths of
+//! the real table's routes, and the two wide nodes that it stands for took 90 instructions, it takes 15.
 //!
 //! The default route is no leaf but a register, filled in where the trie says "no route": it may
 //! change a thousand times a second (`check-gateway`, a second uplink) without touching a node.
@@ -60,6 +63,14 @@ const NARROW: u32 = 1;
 const WIDE: u32 = 2;
 /// Levels with one way on; the bit of [`WIDE`] says that this is not the end.
 const SKIP: u32 = 3;
+/// The bit of a word's number that makes a skip a table.
+const TABLE: u32 = 1 << 29;
+/// Its bits, entries, and words of two entries each.
+const TABLE_BITS: u32 = 2 * STRIDE;
+const TABLE_ENTRIES: usize = 1 << TABLE_BITS;
+const TABLE_WORDS: u32 = TABLE_ENTRIES as u32 / 2;
+/// The routes of a slot from which on it has a table, which takes 16 KB.
+const CROWDED: usize = 1536;
 /// Its words: the bits that are compared, with the number of levels in the last four; the entry behind them
 /// and, in the upper half, the leaf of all others.
 const SKIP_WORDS: u32 = 2;
@@ -81,7 +92,13 @@ impl Entry {
     /// Where a node begins.
     #[inline]
     const fn word(self) -> usize {
-        (self.0 & ((1 << 30) - 1)) as usize
+        (self.0 & (TABLE - 1)) as usize
+    }
+
+    /// Whether it is a table; only a slot's entry is.
+    #[inline]
+    const fn is_table(self) -> bool {
+        self.0 >> 29 == SKIP << 1 | 1
     }
 }
 
@@ -94,13 +111,17 @@ pub(super) struct Trie<W: Word> {
     buddy: Buddy,
     /// The next hop of 0.0.0.0/0 or ::/0.
     pub(super) default: NextHopId,
+    /// From how many routes on a slot has a table.
+    pub(super) crowded: usize,
 }
 
 impl<W: Word> Trie<W> {
     pub(super) fn new() -> Trie<W> {
         // Some are always there: looking up a leaf reads word 0 for nothing, and without branch.
         let words = Words::new(16);
-        Trie { direct: W::direct(), words, buddy: Buddy::new(), default: NextHopId::NONE }
+        let (direct, buddy) = (W::direct(), Buddy::new());
+        let crowded = if W::SKIPS { CROWDED } else { usize::MAX };
+        Trie { direct, words, buddy, default: NextHopId::NONE, crowded }
     }
 
     /// The next hop for an address.
@@ -109,6 +130,9 @@ impl<W: Word> Trie<W> {
         let words = self.words.as_slice();
         let (slot, mut rest) = dst.enter();
         let mut entry = self.entry(slot);
+        if W::SKIPS && entry.is_table() {
+            entry = table(words, entry, &mut rest);
+        }
         while entry.kind() & WIDE != 0 {
             entry = step(words, entry, &mut rest);
         }
@@ -138,7 +162,10 @@ impl<W: Word> Trie<W> {
                 let (slot, rest) = dst.enter();
                 (*entry, *window) = (self.entry(slot), W::window(rest));
                 any |= entry.0;
-                prefetch::element(words, entry.word());
+                // Where the table's entry is, or a node's first word.
+                let at = if W::SKIPS { W::window(rest).left() >> (64 - TABLE_BITS) } else { 0 };
+                let at = if entry.is_table() { at as usize / 2 } else { 0 };
+                prefetch::element(words, entry.word() + at);
             }
             let mut spent = 0;
             if Entry(any).kind() & WIDE != 0 {
@@ -173,9 +200,65 @@ impl<W: Word> Trie<W> {
     /// prefix over it, `routes` are the longer ones, in order.
     pub(super) fn set<R: Route<W>>(&mut self, slot: usize, base: NextHopId, routes: &[R]) {
         let old = self.entry(slot);
-        let new = self.build(W::depth(slot), Entry::leaf(base), routes);
+        let new = self.build_slot(W::depth(slot), Entry::leaf(base), routes);
         self.direct.as_mut().as_mut()[slot] = new.0;
         self.release(old);
+    }
+
+    /// What a slot leads to: a table where it is crowded.
+    fn build_slot<R: Route<W>>(&mut self, depth: u32, base: Entry, routes: &[R]) -> Entry {
+        if routes.len() < self.crowded {
+            return self.build(depth, base, routes);
+        }
+        let node = self.alloc(TABLE_WORDS);
+        self.write_table(node, depth, 0, vec![base; TABLE_ENTRIES], routes);
+        Entry(SKIP << 30 | TABLE | node as u32)
+    }
+
+    /// Paints `routes` over the entries of a table from `first` on, and writes them.
+    fn write_table<R: Route<W>>(
+        &mut self,
+        node: usize,
+        depth: u32,
+        first: usize,
+        mut entries: Vec<Entry>,
+        routes: &[R],
+    ) {
+        self.paint(depth, TABLE_BITS, first, &mut entries, routes);
+        for (at, entry) in (first..).zip(entries) {
+            let (word, shift) = (&mut self.words.as_mut_slice()[node + at / 2], at % 2 * 32);
+            *word = *word & !(0xffff_ffff << shift) | u64::from(entry.0) << shift;
+        }
+    }
+
+    /// Makes a table what `routes` say after a change of one of them.
+    fn update_table<R: Route<W>>(
+        &mut self,
+        node: usize,
+        depth: u32,
+        base: Entry,
+        routes: &[R],
+        changed: (W, u8),
+    ) {
+        let below = depth + TABLE_BITS;
+        let len = u32::from(changed.1).min(below);
+        let first = place(changed.0, depth, TABLE_BITS);
+        let (over, inside) = beneath(routes, changed.0, depth, len);
+        let base = over.unwrap_or(base);
+        let child = |trie: &Trie<W>, at| wide_leaf(trie.words.as_slice(), node, at);
+        if u32::from(changed.1) > below {
+            let old = child(self, first);
+            let new = self.rebuild(old, below, base, inside, changed);
+            let (word, shift) = (&mut self.words.as_mut_slice()[node + first / 2], first % 2 * 32);
+            *word = *word & !(0xffff_ffff << shift) | u64::from(new.0) << shift;
+            return;
+        }
+        let n = 1 << (below - len);
+        let old: Vec<_> = (first..first + n).map(|at| child(self, at)).collect();
+        self.write_table(node, depth, first, vec![base; n], inside);
+        for entry in old {
+            self.release(entry);
+        }
     }
 
     /// The same after a change of the one route `changed`, which is among `routes` if it is there still:
@@ -189,8 +272,17 @@ impl<W: Word> Trie<W> {
         let changed = W::first(changed);
         let slot = changed.0.slot();
         let old = self.entry(slot);
-        let new = self.rebuild(old, W::depth(slot), Entry::leaf(base), routes, changed);
-        self.direct.as_mut().as_mut()[slot] = new.0;
+        match (old.is_table(), routes.len() >= self.crowded) {
+            (true, true) => {
+                let base = Entry::leaf(base);
+                self.update_table(old.word(), W::depth(slot), base, routes, changed);
+            }
+            (false, false) => {
+                let new = self.rebuild(old, W::depth(slot), Entry::leaf(base), routes, changed);
+                self.direct.as_mut().as_mut()[slot] = new.0;
+            }
+            _ => self.set(slot, base, routes),
+        }
     }
 
     /// Replaces `old`, at `depth`, by what `routes` now say.
@@ -242,23 +334,7 @@ impl<W: Word> Trie<W> {
 
     fn build<R: Route<W>>(&mut self, depth: u32, base: Entry, routes: &[R]) -> Entry {
         let mut entries = [base; 64];
-        let mut i = 0;
-        while i < routes.len() {
-            let route = routes[i];
-            let at = route.low().bits_at(depth) as usize;
-            if route.len() <= depth + STRIDE {
-                // Those inside it come later and paint over.
-                let n = 1 << (depth + STRIDE - route.len());
-                entries[at..at + n].fill(Entry::leaf(route.id()));
-                i += 1;
-            } else {
-                // What is longer than this node sees, and in the same entry, stands together.
-                let here = |route: &&R| route.low().bits_at(depth) as usize == at;
-                let end = i + routes[i..].iter().take_while(here).count();
-                entries[at] = self.build(depth + STRIDE, entries[at], &routes[i..end]);
-                i = end;
-            }
-        }
+        self.paint(depth, STRIDE, 0, &mut entries, routes);
         match only_way(&entries).filter(|_| W::SKIPS) {
             Some((at, others)) => self.pass_over(Skip {
                 levels: 1,
@@ -267,6 +343,34 @@ impl<W: Word> Trie<W> {
                 others,
             }),
             None => self.store(&entries),
+        }
+    }
+
+    /// Paints `routes` over the entries of a node of so many bits, from `first` on.
+    fn paint<R: Route<W>>(
+        &mut self,
+        depth: u32,
+        bits: u32,
+        first: usize,
+        entries: &mut [Entry],
+        routes: &[R],
+    ) {
+        let mut i = 0;
+        while i < routes.len() {
+            let route = routes[i];
+            let at = place(route.low(), depth, bits) - first;
+            if route.len() <= depth + bits {
+                // Those inside it come later and paint over.
+                let n = 1 << (depth + bits - route.len());
+                entries[at..at + n].fill(Entry::leaf(route.id()));
+                i += 1;
+            } else {
+                // What is longer than this node sees, and in the same entry, stands together.
+                let here = |route: &&R| place(route.low(), depth, bits) - first == at;
+                let end = i + routes[i..].iter().take_while(here).count();
+                entries[at] = self.build(depth + bits, entries[at], &routes[i..end]);
+                i = end;
+            }
         }
     }
 
@@ -345,6 +449,12 @@ impl<W: Word> Trie<W> {
             return;
         }
         let node = entry.word();
+        if entry.is_table() {
+            for at in 0..TABLE_ENTRIES {
+                self.release(wide_leaf(self.words.as_slice(), node, at));
+            }
+            return self.buddy.release(node as u32, TABLE_WORDS);
+        }
         if entry.kind() == SKIP {
             let below = self.skip(entry).entry;
             self.release(below);
@@ -390,6 +500,15 @@ impl<W: Word> Trie<W> {
 fn descend<R: Rest>(words: &[u64], entries: &mut [Entry; AT_ONCE], rest: &mut [R; AT_ONCE]) -> u64 {
     let mut spent = 0;
     let mut now = Down::default();
+    let mut tables = 0;
+    for (at, &entry) in entries.iter().enumerate() {
+        tables |= u64::from(entry.is_table()) << at;
+    }
+    for at in places(tables) {
+        let (entry, rest) = (&mut entries[at], &mut rest[at]);
+        *entry = table(words, *entry, rest);
+        prefetch::element(words, entry.word());
+    }
     for (at, &entry) in entries.iter().enumerate() {
         now.mark(at, entry);
     }
@@ -502,6 +621,20 @@ fn step<W: Word>(words: &[u64], entry: Entry, rest: &mut W) -> Entry {
     let next = wide(words, entry.word(), rest.next());
     *rest = rest.shift();
     next
+}
+
+/// By a table.
+#[inline(always)]
+fn table<R: Rest>(words: &[u64], entry: Entry, rest: &mut R) -> Entry {
+    let at = rest.left() >> (64 - TABLE_BITS);
+    *rest = rest.skip(TABLE_BITS);
+    wide_leaf(words, entry.word(), at as usize)
+}
+
+/// The next bits of an address behind the first `depth`, as an entry's place: six, or a table's.
+fn place<W: Word>(address: W, depth: u32, bits: u32) -> usize {
+    let at = address.bits_at(depth) as usize;
+    if bits == STRIDE { at } else { at << STRIDE | address.bits_at(depth + STRIDE) as usize }
 }
 
 /// Past the levels of a skip.
