@@ -26,6 +26,7 @@ const LINES: &[&str] = &[
     "/interface gre add name=g1 remote-address=10.0.1.9 keepalive=0s,0",
     "/interface 6to4 add name=s1 local-address=10.0.1.254",
     "/interface eoip add name=e1 remote-address=10.0.1.9 tunnel-id=7 mac-address=06:00:00:00:00:99",
+    "/interface l2tp-ether add name=l3 connect-to=10.0.1.9 unmanaged-mode=yes local-session-id=1 remote-session-id=2 send-cookie=deadbeef mac-address=06:00:00:00:00:98",
     "/interface vrrp add name=v1 interface=ether1 vrid=9 priority=200",
     "/interface absent add name=wlan1\n/ip route vrf add routing-mark=red interfaces=wlan1\n/ip vrf add name=green\n\
      /ip firewall filter add chain=forward in-interface=wlan1",
