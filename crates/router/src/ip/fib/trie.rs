@@ -226,8 +226,7 @@ impl<W: Word> Trie<W> {
     ) {
         self.paint(depth, TABLE_BITS, first, &mut entries, routes);
         for (at, entry) in (first..).zip(entries) {
-            let (word, shift) = (&mut self.words.as_mut_slice()[node + at / 2], at % 2 * 32);
-            *word = *word & !(0xffff_ffff << shift) | u64::from(entry.0) << shift;
+            put_wide(self.words.as_mut_slice(), node, at, entry);
         }
     }
 
@@ -245,16 +244,15 @@ impl<W: Word> Trie<W> {
         let first = place(changed.0, depth, TABLE_BITS);
         let (over, inside) = beneath(routes, changed.0, depth, len);
         let base = over.unwrap_or(base);
-        let child = |trie: &Trie<W>, at| wide_leaf(trie.words.as_slice(), node, at);
         if u32::from(changed.1) > below {
-            let old = child(self, first);
+            let old = wide_leaf(self.words.as_slice(), node, first);
             let new = self.rebuild(old, below, base, inside, changed);
-            let (word, shift) = (&mut self.words.as_mut_slice()[node + first / 2], first % 2 * 32);
-            *word = *word & !(0xffff_ffff << shift) | u64::from(new.0) << shift;
+            put_wide(self.words.as_mut_slice(), node, first, new);
             return;
         }
         let n = 1 << (below - len);
-        let old: Vec<_> = (first..first + n).map(|at| child(self, at)).collect();
+        let child = |at| wide_leaf(self.words.as_slice(), node, at);
+        let old: Vec<_> = (first..first + n).map(child).collect();
         self.write_table(node, depth, first, vec![base; n], inside);
         for entry in old {
             self.release(entry);
@@ -272,13 +270,11 @@ impl<W: Word> Trie<W> {
         let changed = W::first(changed);
         let slot = changed.0.slot();
         let old = self.entry(slot);
+        let (depth, leaf) = (W::depth(slot), Entry::leaf(base));
         match (old.is_table(), routes.len() >= self.crowded) {
-            (true, true) => {
-                let base = Entry::leaf(base);
-                self.update_table(old.word(), W::depth(slot), base, routes, changed);
-            }
+            (true, true) => self.update_table(old.word(), depth, leaf, routes, changed),
             (false, false) => {
-                let new = self.rebuild(old, W::depth(slot), Entry::leaf(base), routes, changed);
+                let new = self.rebuild(old, depth, leaf, routes, changed);
                 self.direct.as_mut().as_mut()[slot] = new.0;
             }
             _ => self.set(slot, base, routes),
@@ -304,9 +300,7 @@ impl<W: Word> Trie<W> {
             if child.kind() != 0 {
                 let (over, inside) = beneath(routes, changed.0, depth, below);
                 let child = self.rebuild(child, below, over.unwrap_or(base), inside, changed);
-                let word = &mut self.words.as_mut_slice()[node + place / 2];
-                let shift = place % 2 * 32;
-                *word = *word & !(0xffff_ffff << shift) | u64::from(child.0) << shift;
+                put_wide(self.words.as_mut_slice(), node, place, child);
                 if child.kind() != 0 {
                     return old;
                 }
@@ -658,10 +652,16 @@ fn wide(words: &[u64], node: usize, index: u32) -> Entry {
     wide_leaf(words, node, runs_up_to(words[node], index) as usize + 1)
 }
 
-/// What stands in a wide node, two to a word; the bitmap takes places 0 and 1.
+/// What stands in a wide node, two to a word; the bitmap takes places 0 and 1. Of a table, its entries.
 #[inline]
 fn wide_leaf(words: &[u64], node: usize, place: usize) -> Entry {
     Entry((words[node + place / 2] >> (place % 2 * 32)) as u32)
+}
+
+/// Puts something else there.
+fn put_wide(words: &mut [u64], node: usize, place: usize, entry: Entry) {
+    let (word, shift) = (&mut words[node + place / 2], place % 2 * 32);
+    *word = *word & !(0xffff_ffff << shift) | u64::from(entry.0) << shift;
 }
 
 /// Of the `routes` of a node at `depth`, what the entry of `addr` is made from, whose own length is `len`:
