@@ -62,8 +62,12 @@ impl Interpreter {
     /// A session at the root of an empty configuration. `export` writes the menus in this order,
     /// so let those that others refer to come first.
     pub fn new(menus: impl IntoIterator<Item = &'static Menu>) -> Interpreter {
-        let session = Session::new(Arc::new(Language::new(menus, [])));
-        Interpreter { session, tree: Tree::default() }
+        Interpreter::of(Arc::new(Language::new(menus, [])))
+    }
+
+    /// The same in a language that others have, too.
+    pub fn of(language: Arc<Language>) -> Interpreter {
+        Interpreter { session: Session::new(language), tree: Tree::default() }
     }
 
     /// Adds commands of the device's own.

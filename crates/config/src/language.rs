@@ -80,8 +80,9 @@ impl Language {
         let commands: Vec<_> = commands.into_iter().collect();
         let mut language = Language { menus, commands, ..Language::default() };
         language.mount();
-        for path in language.paths() {
-            let choices = language.choices_at(path);
+        let paths = language.paths();
+        for path in &paths {
+            let choices = language.choices_at(path, &paths);
             language.choices.insert(path, choices);
         }
         language
@@ -195,7 +196,11 @@ impl Language {
         paths
     }
 
-    fn choices_at(&self, path: &'static str) -> BTreeMap<&'static str, Choice> {
+    fn choices_at(
+        &self,
+        path: &'static str,
+        paths: &BTreeSet<&'static str>,
+    ) -> BTreeMap<&'static str, Choice> {
         let mut choices = BTreeMap::new();
         for &(name, verb) in Verb::all(self.menu(path)) {
             choices.insert(name, Choice::Verb(verb));
@@ -209,7 +214,7 @@ impl Language {
             choices.entry(command.name).or_insert(Choice::Verb(Verb::Device(command)));
         }
         let blank = if path.is_empty() { "/" } else { " " };
-        for deeper in self.paths() {
+        for &deeper in paths.range(path..).take_while(|deeper| deeper.starts_with(path)) {
             let rest = deeper.strip_prefix(path).and_then(|rest| rest.strip_prefix(blank));
             if let Some(word) = rest.filter(|word| !word.is_empty() && !word.contains(' ')) {
                 choices.insert(word, Choice::Menu(deeper));

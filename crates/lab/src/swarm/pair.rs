@@ -7,10 +7,11 @@
 //! ```
 
 use super::case;
-use config::{Interpreter, Started, Status, Value};
+use config::{Interpreter, Language, Started, Status, Value};
 use port::memory::{self, MemoryPort};
 use port::{Batch, Capabilities, Pool, Port, Slab};
 use router::{COMMANDS, Link, MENUS, PortInfo, Router};
+use std::sync::{Arc, LazyLock};
 use wire::{MacAddr, Moment};
 
 /// A frame that left, and by which port (from 0).
@@ -39,6 +40,9 @@ pub(super) struct Pair {
     pub(super) is_renumbered: bool,
 }
 
+static LANGUAGE: LazyLock<Arc<Language>> =
+    LazyLock::new(|| Arc::new(Language::new(MENUS.to_vec(), COMMANDS)));
+
 /// Frames for each router.
 const FRAMES: usize = 2048;
 
@@ -54,7 +58,7 @@ impl Twin {
         router.set_seed(seed);
         router.set_reference(reference);
         let (ports, wires) = (0..n_ports).map(|_| memory::wire(256)).unzip();
-        let mut console = Interpreter::new(MENUS.to_vec()).with_commands(COMMANDS);
+        let mut console = Interpreter::of(LANGUAGE.clone());
         *console.tree_mut() = router.factory_tree();
         let pool = slab.pool();
         Twin { router, console, ports, wires, slab, pool, now: Moment::ZERO }
