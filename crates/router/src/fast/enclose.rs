@@ -353,7 +353,7 @@ fn count_run(r: &mut Router) {
     let longer = |by: usize| Count { bytes: tx.bytes + by as u64 * tx.packets, ..tx };
     let outer = longer(header.len());
     let flow = r.v4.connections.flow_mut(flow);
-    (flow.packets, flow.bytes) = (flow.packets + outer.packets, flow.bytes + outer.bytes);
+    flow.merge(outer);
     if let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) {
         recipe.count.merge(outer);
     }

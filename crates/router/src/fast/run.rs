@@ -63,7 +63,7 @@ impl Known {
     pub(super) fn end_run(&mut self, r: &mut Router) {
         let Some(run) = self.run.take() else { return };
         let flow = r.v4.connections.flow_mut(run.outer.flow);
-        (flow.packets, flow.bytes) = (flow.packets + run.came.packets, flow.bytes + run.came.bytes);
+        flow.merge(run.came);
         if let Some((recipe, _)) = r.learnt.recipes.get_mut(run.recipe) {
             recipe.count.merge(run.came);
         }

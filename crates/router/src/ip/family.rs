@@ -1,5 +1,6 @@
 //! Address families: what IPv4 and IPv6 do alike is written once, over the type of an address.
 
+use crate::firewall::connection::tally::{Tally, Tally4, Tally6};
 use crate::firewall::connection::{Connections, New};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -28,6 +29,9 @@ pub trait Family: Copy + Eq + Ord + Hash + Debug + Default {
 
     /// Addresses that belong together.
     type Block: Block<Self>;
+
+    /// How its flows are counted.
+    type Tally: Tally;
 
     /// An address, or 32 bits that are the same for the same one: to know whom something may concern.
     fn folded(self) -> u32;
@@ -197,6 +201,7 @@ impl Family for u32 {
     }
 
     type Block = Ipv4Range;
+    type Tally = Tally4;
 
     fn folded(self) -> u32 {
         self
@@ -312,6 +317,7 @@ impl Family for u128 {
     }
 
     type Block = Ipv6Prefix;
+    type Tally = Tally6;
 
     fn folded(self) -> u32 {
         FiveTuple { src: self, ..FiveTuple::default() }.folded().src

@@ -106,8 +106,8 @@ impl<A: Family> Connections<A> {
         for flow in self.slab[id.index()].flows {
             let flow = self.table.flow_mut(flow);
             flow.flags &= !flow_flag::FASTTRACK;
-            if now_ms.wrapping_sub(flow.last_ms) > OLDEST {
-                flow.last_ms = now_ms.wrapping_sub(OLDEST);
+            if now_ms.wrapping_sub(flow.last_ms()) > OLDEST {
+                flow.set_last_ms(now_ms.wrapping_sub(OLDEST));
             }
         }
     }
@@ -119,7 +119,7 @@ impl<A: Family> Connections<A> {
             return 0;
         }
         let age = |flow: FlowId| {
-            let age = now_ms.wrapping_sub(self.table.flow(flow).last_ms);
+            let age = now_ms.wrapping_sub(self.table.flow(flow).last_ms());
             if age > u32::MAX / 2 { 0 } else { age }
         };
         let idle = age(connection.flows[0]).min(age(connection.flows[1]));

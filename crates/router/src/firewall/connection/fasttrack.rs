@@ -37,8 +37,7 @@ impl<A: Family> Connections<A> {
         connection.flags.set(Flags::FASTTRACK);
         self.fasttracked += 1;
         for (regular, flow) in connection.regular.iter_mut().zip(connection.flows) {
-            let flow = self.table.flow(flow);
-            *regular = Count { packets: flow.packets, bytes: flow.bytes };
+            *regular = self.table.flow(flow).counted();
         }
         self.table.flow_mut(flow).flags |= flow_flag::FASTTRACK;
         self.drop_recipes(id);
@@ -61,11 +60,11 @@ impl<A: Family> Connections<A> {
     pub fn fasttrack_count(&self, id: ConnectionId, direction: Direction) -> Count {
         match self.get(id) {
             Some(connection) if connection.flags.has(Flags::FASTTRACK) => {
-                let flow = self.table.flow(connection.flow(direction));
+                let counted = self.table.flow(connection.flow(direction)).counted();
                 let regular = connection.regular[direction as usize];
                 Count {
-                    packets: flow.packets.saturating_sub(regular.packets),
-                    bytes: flow.bytes.saturating_sub(regular.bytes),
+                    packets: counted.packets.saturating_sub(regular.packets),
+                    bytes: counted.bytes.saturating_sub(regular.bytes),
                 }
             }
             _ => Count::default(),

@@ -12,16 +12,19 @@
 //! then [`find`](FlowTable::find).
 //!
 //! Never decides what a packet means: that is [`Connections`]'.
-//! A flow of IPv6 has two lines, and is otherwise the same.
+//! A flow of IPv6 has two lines, the second for its translation and the counters as a whole ([`Tally`]).
 //! Missing: **a zone or interface in the key**.
 //!
 //! [`Connections`]: crate::firewall::connection::Connections
 
 use super::ConnectionId;
 use super::index::Index;
+use super::tally::Tally;
+use crate::counter::Count;
 use crate::ip::family::Family;
 use crate::packet::ConnectionState;
 use crate::queue::QueueLeafId;
+use std::mem::offset_of;
 use wire::FiveTuple;
 
 /// A flow's number, used again after its end.
@@ -82,7 +85,7 @@ pub mod flow_flag {
 /// One direction of a connection.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub struct Flow<A = u32> {
+pub struct Flow<A: Family = u32> {
     /// Source address, as packets of this direction arrive.
     pub src: A,
     /// Destination address.
@@ -106,12 +109,9 @@ pub struct Flow<A = u32> {
     pub generation: u32,
     /// Where its packets go.
     pub next_hop: u32,
-    /// Packets.
-    pub packets: u64,
-    /// IP bytes.
-    pub bytes: u64,
-    /// When the last packet came ([`wire::Moment::as_millis_u32`]).
-    pub last_ms: u32,
+    /// Its packets and bytes, and when the last one came; of IPv6 the end of the first line, and what is touched
+    /// rarely in the second.
+    tally: A::Tally,
     /// Source address after translation; the same if there is none.
     pub new_src: A,
     /// Destination address after translation.
@@ -164,6 +164,8 @@ impl Kept {
 }
 
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Flow<u128>>() == 128);
+const _: () =
+    assert!(offset_of!(Flow<u128>, tally) == 56, "its first eight bytes are in the first line");
 
 impl<A: Family> Flow<A> {
     /// A flow whose packets arrive as `tuple` and leave as `new`.
@@ -187,9 +189,7 @@ impl<A: Family> Flow<A> {
             recipe: 0,
             generation: 0,
             next_hop: 0,
-            packets: 0,
-            bytes: 0,
-            last_ms: 0,
+            tally: A::Tally::default(),
             new_src: new.src,
             new_dst: new.dst,
             new_src_port: new.src_port,
@@ -302,9 +302,37 @@ impl<A: Family> Flow<A> {
     /// flow's, and all that the timers need to know.
     #[inline(always)]
     pub fn count(&mut self, len: u16, now_ms: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(len);
-        self.last_ms = now_ms;
+        self.tally.packet(len, now_ms);
+    }
+
+    /// Counts packets that came at some time before.
+    #[inline]
+    pub(crate) fn merge(&mut self, count: Count) {
+        self.tally.merge(count);
+    }
+
+    /// Packets and IP bytes.
+    #[inline]
+    pub fn counted(&self) -> Count {
+        self.tally.count()
+    }
+
+    /// Counts from nothing.
+    pub(crate) fn count_anew(&mut self) {
+        let last_ms = self.last_ms();
+        self.tally = A::Tally::default();
+        self.set_last_ms(last_ms);
+    }
+
+    /// When the last packet came ([`wire::Moment::as_millis_u32`]).
+    #[inline]
+    pub fn last_ms(&self) -> u32 {
+        self.tally.last_ms()
+    }
+
+    /// Says when that was.
+    pub(crate) fn set_last_ms(&mut self, ms: u32) {
+        self.tally.set_last_ms(ms);
     }
 
     #[inline(always)]
@@ -318,7 +346,7 @@ impl<A: Family> Flow<A> {
 }
 
 /// All flows.
-pub struct FlowTable<A = u32> {
+pub struct FlowTable<A: Family = u32> {
     flows: Vec<Flow<A>>,
     /// Free places are chained by `recipe`.
     free: FlowId,
@@ -364,10 +392,10 @@ impl<A: Family> FlowTable<A> {
         self.index.find(hash, |_| true).map(FlowId)
     }
 
-    /// Stage 2: asks for the line of the flow.
+    /// Stage 2: asks for the line of the flow; of IPv6 the first, for most packets need no other.
     #[inline(always)]
     pub fn prefetch_flow(&self, id: FlowId) {
-        port::prefetch::element(&self.flows, id.index());
+        port::prefetch::lines(&self.flows, id.index(), 0..1);
     }
 
     /// Asks for the line of a flow's bucket; reads the flow.

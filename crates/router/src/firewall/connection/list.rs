@@ -1,6 +1,6 @@
 //! `/ip firewall connection print`: connections as the user sees them.
 
-use super::flow::Direction;
+use super::flow::{Direction, Flow};
 use super::record::{Connection, ConnectionId, Flags};
 use super::service::Service;
 use super::tcp::TcpState;
@@ -78,7 +78,7 @@ impl<A: Family> Connections<A> {
             service: connection.announced.or_else(|| self.settings.services.of(original)),
             tcp_state: has_tcp.then_some(connection.tcp.state),
             timeout: Duration::from_millis(self.timeout_left(id, now.as_millis_u32()).into()),
-            counts: [original, reply].map(|f| Count { packets: f.packets, bytes: f.bytes }),
+            counts: [original, reply].map(Flow::counted),
             fasttrack: both.map(|direction| self.fasttrack_count(id, direction)),
         }
     }

@@ -36,7 +36,7 @@ impl<A: Family> Connections<A> {
     pub(super) fn look(&self, id: ConnectionId, now: Moment) -> Option<[u64; 2]> {
         let connection = self.get(id)?;
         let (created_ms, bytes) =
-            (connection.created_ms, connection.flows.map(|f| self.flow(f).bytes));
+            (connection.created_ms, connection.flows.map(|f| self.flow(f).counted().bytes));
         let mut looks = self.looks.0.borrow_mut();
         if looks.len() >= MOST && !looks.contains_key(&id) {
             looks.clear();

@@ -33,6 +33,8 @@
 
 // One cache line a direction: the flow table.
 pub mod flow;
+// What each packet writes of its flow.
+pub mod tally;
 // From hash to flow number.
 mod index;
 

@@ -11,7 +11,7 @@ impl<A: Family> Connections<A> {
     /// IP bytes of both directions of a flow's connection.
     pub(crate) fn bytes_of(&self, flow: FlowId) -> Option<u64> {
         let connection = self.get(self.flow(flow).connection)?;
-        Some(connection.flows.iter().map(|&flow| self.flow(flow).bytes).sum())
+        Some(connection.flows.iter().map(|&flow| self.flow(flow).counted().bytes).sum())
     }
 
     /// What tells a flow's connection from all others: its first packet's tuple, and when it left

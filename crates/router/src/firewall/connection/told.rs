@@ -136,7 +136,7 @@ impl<A: Family> Connections<A> {
     /// When a packet of a connection was seen last ([`wire::Moment::as_millis_u32`]), or, of one that was told of,
     /// may have been.
     pub(crate) fn last_ms(&self, id: ConnectionId) -> Option<u32> {
-        let [one, other] = self.get(id)?.flows.map(|flow| self.flow(flow).last_ms);
+        let [one, other] = self.get(id)?.flows.map(|flow| self.flow(flow).last_ms());
         Some(if other.wrapping_sub(one) as i32 > 0 { other } else { one })
     }
 
@@ -183,7 +183,7 @@ impl<A: Family> Connections<A> {
         let flow = self.enter(&new, now).ok()?;
         let flow = self.table.flow_mut(flow);
         // Nobody has seen a packet of it here.
-        flow.packets = 0;
+        flow.count_anew();
         let id = flow.connection;
         self.renew(id, state, mark, now);
         Some(id)
@@ -220,7 +220,7 @@ impl<A: Family> Connections<A> {
         let seen_reply = connection.flags.has(Flags::SEEN_REPLY);
         let now_ms = now.as_millis_u32();
         for flow in connection.flows {
-            self.table.flow_mut(flow).last_ms = now_ms.wrapping_sub(timeout - left);
+            self.table.flow_mut(flow).set_last_ms(now_ms.wrapping_sub(timeout - left));
         }
         if seen_reply {
             self.table.flow_mut(original).set_state(ConnectionState::Established);

@@ -98,7 +98,7 @@ pub struct Counts {
 }
 
 /// All connections of a router.
-pub struct Connections<A = u32> {
+pub struct Connections<A: Family = u32> {
     pub(super) table: FlowTable<A>,
     pub(super) slab: Vec<Connection>,
     pub(super) free: ConnectionId,
@@ -529,7 +529,7 @@ impl<A: Family> Connections<A> {
         let mut back = Flow::new(reply, new.original.reversed(), Direction::Reply, id);
         back.flags |= nat(dstnat, srcnat);
         back.set_state(ConnectionState::Established);
-        back.last_ms = now_ms;
+        back.set_last_ms(now_ms);
 
         let flow = self.table.insert(original);
         let back = flow.and_then(|flow| {

@@ -13,7 +13,7 @@ use crate::ip::family::Family;
 use wire::{FiveTuple, Moment};
 
 /// The real table, and which of its flows have copies.
-pub(super) struct Behind<A = u32> {
+pub(super) struct Behind<A: Family = u32> {
     real: Connections<A>,
     copied: Vec<FlowId>,
 }

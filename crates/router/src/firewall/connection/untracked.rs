@@ -29,7 +29,7 @@ impl<A: Family> Connections<A> {
         }
         let mut flow = Flow::new(tuple, tuple, Direction::Original, ConnectionId::NONE);
         flow.set_state(ConnectionState::Untracked);
-        flow.last_ms = now.as_millis_u32();
+        flow.set_last_ms(now.as_millis_u32());
         let id = self.table.insert(flow).ok()?;
         self.untracked += 1;
         Some(id)
@@ -65,7 +65,7 @@ impl<A: Family> Connections<A> {
             self.untracked_at = if self.untracked_at >= end { 0 } else { self.untracked_at };
             let id = FlowId(self.untracked_at);
             self.untracked_at += 1;
-            let idle = |flow: &Flow<A>| now_ms.wrapping_sub(flow.last_ms) >= UNTRACKED_IDLE_MS;
+            let idle = |flow: &Flow<A>| now_ms.wrapping_sub(flow.last_ms()) >= UNTRACKED_IDLE_MS;
             if self.table.get(id).is_some_and(idle) {
                 self.remove_untracked(id);
             }
