@@ -90,7 +90,12 @@ pub static TYPE: Menu = Menu {
             .default("none"),
         Property::new("cake-ack-filter", Type::Enum(&["none", "filter", "aggressive"]), ACKS)
             .default("none"),
-        Property::only("cake-autorate-ingress", &Type::Bool, &["no"], "rates are as configured"),
+        Property::new(
+            "cake-autorate-ingress",
+            Type::Bool,
+            "The bandwidth is estimated all the time.",
+        )
+        .default("no"),
         Property::new("cake-nat", Type::Bool, "Flows are those before src-nat, either way; kept.")
             .default("no"),
         Property::new("cake-wash", Type::Bool, "DSCP is 0 afterwards.").default("no"),
@@ -283,6 +288,7 @@ fn kind(item: &Read) -> Option<Kind> {
                 ["fq-codel-target", "fq-codel-interval", "fq-codel-ecn", "fq-codel-ce-threshold"],
                 u32::MAX,
             )),
+            blue: false,
             isolation: Isolation::Flows,
             acks: AckFilter::None,
             perturb: Duration::ZERO,
@@ -311,6 +317,7 @@ fn kind(item: &Read) -> Option<Kind> {
             },
             bytes: number("cake-memlimit"),
             rate: item.rate("cake-bandwidth"),
+            autorate: item.bool("cake-autorate-ingress"),
             framing: framing(item),
             acks: match item.text("cake-ack-filter").as_str() {
                 "filter" => AckFilter::Filter,

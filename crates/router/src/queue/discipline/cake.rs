@@ -7,10 +7,11 @@
 //! ```
 //!
 //! With `cake-bandwidth` it is a shaper itself, which counts what packets take on the line behind
-//! ([`Framing`]); without, the class's token bucket is the only one. Flows are told apart by name, so
-//! none ever collide. Missing: **autorate-ingress** (refused), **BLUE beside CoDel**.
+//! ([`Framing`]); without, the class's token bucket is the only one. `cake-autorate-ingress` sets that
+//! bandwidth from how packets arrive. Flows are told apart by name, so none ever collide.
 
 use super::ack::AckFilter;
+use super::autorate::Autorate;
 use super::codel::CodelLimits;
 use super::fair::{Fair, FairLimits, Isolation};
 use super::framing::Framing;
@@ -33,6 +34,8 @@ pub struct CakeLimits {
     pub bytes: u64,
     /// `cake-bandwidth`, bits per second on the line; 0 is no shaper.
     pub rate: u64,
+    /// `cake-autorate-ingress`: that is only where it begins.
+    pub autorate: bool,
     /// What packets take on the line.
     pub framing: Framing,
     /// `cake-ack-filter`.
@@ -105,6 +108,7 @@ pub(in crate::queue) struct Cake {
     limits: CakeLimits,
     /// Of the whole.
     shaper: Bucket,
+    autorate: Option<Box<Autorate>>,
     /// Whose turn it is.
     turn: usize,
     pub(super) packets: u32,
@@ -126,16 +130,16 @@ struct Tin {
 impl Cake {
     pub(super) fn new(limits: CakeLimits, shared: &mut Shared, now: Moment) -> Cake {
         let quanta = limits.tins.quanta();
-        let most = u64::from(quanta.iter().copied().max().unwrap_or(1));
+        let most = most(quanta);
         let tin = |&quantum: &u32| {
-            let rate = u128::from(limits.rate) * u128::from(quantum) / u128::from(most);
-            let rate = rate as u64; // at most the whole
+            let rate = share(limits.rate, quantum, most);
             let fair = FairLimits {
                 packets: u32::MAX,
                 bytes: u64::MAX,
                 flows: 0,
                 quantum: 1514,
                 codel: Some(codel(limits.rtt, rate)),
+                blue: true,
                 isolation: limits.isolation,
                 acks: limits.acks,
                 perturb: Duration::ZERO,
@@ -143,11 +147,26 @@ impl Cake {
             let fair = Fair::new(shared.limits(fair));
             Tin { fair, rate, next: now, quantum, deficit: 0 }
         };
-        let (tins, shaper) = (quanta.iter().map(tin).collect(), shaper(limits.rate, now));
-        Cake { tins, limits, shaper, turn: 0, packets: 0, bytes: 0 }
+        let tins = quanta.iter().map(tin).collect();
+        let shaper = Bucket::new(shaped(limits.rate), now).with_room_for_a_packet();
+        let autorate = limits.autorate.then(|| Box::new(Autorate::new(limits.rate, now)));
+        Cake { tins, limits, shaper, autorate, turn: 0, packets: 0, bytes: 0 }
+    }
+
+    /// Shapes to another rate from now on.
+    fn set_rate(&mut self, rate: u64, now: Moment) {
+        self.limits.rate = rate;
+        self.shaper = self.shaper.with_limit(shaped(rate), now).with_room_for_a_packet();
+        let most = most(self.limits.tins.quanta());
+        for tin in &mut self.tins {
+            tin.rate = share(rate, tin.quantum, most);
+            tin.fair.set_codel(codel(self.limits.rtt, tin.rate));
+        }
     }
 
     pub(super) fn enqueue(&mut self, list: &mut List, node: u32, now: Moment) {
+        let rate = self.autorate.as_mut().and_then(|line| line.arrive(list[node].len, now));
+        rate.into_iter().for_each(|rate| self.set_rate(rate, now));
         let dscp = list[node].label.tos >> 2;
         list[node].marks.wash = self.limits.wash && dscp != 0;
         let tin = self.limits.tins.of(dscp);
@@ -161,7 +180,7 @@ impl Cake {
         while self.bytes > self.limits.bytes {
             let tins = self.tins.iter().enumerate();
             let fattest = tins.max_by_key(|(_, tin)| tin.fair.bytes).map_or(0, |(at, _)| at);
-            self.at(fattest, |fair| fair.drop_some(list, 1));
+            self.at(fattest, |fair| fair.drop_some(list, 1, now));
         }
     }
 
@@ -235,11 +254,21 @@ const SPARE_NS: u64 = 1_000_000;
 /// So late a port may be, or a router whose processor does something else, while packets wait.
 const LATE_NS: u64 = 20_000_000;
 
-/// A shaper that makes up for the time in which packets waited and it was not asked, as Linux's does. (Without,
+/// The limit of a shaper that makes up for the time in which packets waited and it was not asked, as Linux's does. (Without,
 /// User Mode Linux had 3 % more of 9 Mbit/s.)
-fn shaper(rate: u64, now: Moment) -> Bucket {
-    let depth_ns = LATE_NS + packet_ns(rate);
-    Bucket::new(Limit { rate, depth_ns, packets: 0 }, now).with_room_for_a_packet()
+fn shaped(rate: u64) -> Limit {
+    Limit { rate, depth_ns: LATE_NS + packet_ns(rate), packets: 0 }
+}
+
+/// The quantum of the tin that has the whole bandwidth.
+fn most(quanta: &[u32]) -> u32 {
+    quanta.iter().copied().max().unwrap_or(1)
+}
+
+/// A tin's share of a rate.
+fn share(rate: u64, quantum: u32, most: u32) -> u64 {
+    // At most the whole.
+    (u128::from(rate) * u128::from(quantum) / u128::from(most)) as u64
 }
 
 /// How long the longest packet of Ethernet takes; 0 without a rate.

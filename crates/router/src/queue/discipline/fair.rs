@@ -3,7 +3,7 @@
 //! ```text
 //!  sfq       1024 hashed flows, rotated                 full: the longest loses its last packet
 //!  fq_codel  1024 hashed flows, new ones first, CoDel   full: the fattest loses its first packets
-//!  a tin of cake  flows by name, hosts share first, CoDel
+//!  a tin of cake  flows by name, hosts share first, CoDel and BLUE
 //!
 //!  new flows ─────────────────────► each its turn, once
 //!  old flows, or hosts ─► flows ──► round and round
@@ -16,6 +16,7 @@
 //! looked through, and stand in lists by their own numbers.
 
 use super::ack::AckFilter;
+use super::blue::Blue;
 use super::codel::CodelLimits;
 use super::flows::{FREE, Flow, Flows, IDLE, Turned, Turns};
 use crate::queue::nodes::{Label, List, Ring};
@@ -39,6 +40,8 @@ pub struct FairLimits {
     pub quantum: u32,
     /// How long they may wait; nobody is dropped for waiting if there is none.
     pub codel: Option<CodelLimits>,
+    /// Whether who fills the queue again and again loses packets by chance.
+    pub blue: bool,
     /// Whose shares are equal.
     pub isolation: Isolation,
     /// Acknowledgements that go for a later one.
@@ -70,6 +73,7 @@ impl FairLimits {
             flows: 1024,
             quantum: allot,
             codel: None,
+            blue: false,
             isolation: Isolation::Flows,
             acks: AckFilter::None,
             perturb,
@@ -115,6 +119,7 @@ pub(in crate::queue) struct Fair {
 struct More {
     perturbed: Moment,
     hosts: Hosts,
+    blue: Blue,
     free: Vec<u32>,
     /// Of more than a few flows: by hash their numbers, or by name.
     by_hash: Vec<u32>,
@@ -155,8 +160,13 @@ impl Fair {
         }
         self.activate(at, label.tuple);
         while self.packets > self.limits.packets || self.bytes > self.limits.bytes {
-            self.drop_some(list, DROPPED_AT_ONCE);
+            self.drop_some(list, DROPPED_AT_ONCE, now);
         }
+    }
+
+    /// Other terms of CoDel from now on.
+    pub(super) fn set_codel(&mut self, codel: CodelLimits) {
+        self.limits = Arc::new(FairLimits { codel: Some(codel), ..*self.limits });
     }
 
     pub(super) fn dequeue(&mut self, list: &mut List, now: Moment) -> Option<u32> {
@@ -177,6 +187,11 @@ impl Fair {
             self.packets -= before.packets - flow.ring.packets;
             self.bytes -= before.bytes - flow.ring.bytes;
             if let Some(node) = node {
+                // Its last packet goes, whoever it is.
+                if self.limits.blue && flow.ring.packets > 0 && self.more.blue.drops(at) {
+                    list.dropped.push(node);
+                    continue;
+                }
                 let len = list[node].len.min(1 << 24).cast_signed();
                 flow.deficit -= len;
                 let is_empty = flow.ring.packets == 0;
@@ -187,6 +202,9 @@ impl Fair {
                     self.retire(is_fresh);
                 }
                 return Some(node);
+            }
+            if let Some(target) = self.limits.blue_target() {
+                self.more.blue.empty(at, target, now);
             }
             // RFC 8290 §4.2: a new flow that is empty waits for its turn among the old ones.
             if is_fresh && !self.has_old() {
@@ -290,6 +308,7 @@ impl Fair {
         let at = match self.more.free.pop() {
             Some(at) => {
                 self.flows[at] = flow;
+                self.more.blue.forget(at);
                 at
             }
             None => {
@@ -337,9 +356,12 @@ impl Fair {
     }
 
     /// No room: whoever has most loses, at most half of it, and so many packets.
-    pub(super) fn drop_some(&mut self, list: &mut List, most: u32) {
-        let active = self.flows.iter_mut().filter(|flow| flow.has_turn());
-        let Some(flow) = active.max_by_key(|flow| flow.ring.bytes) else { return };
+    pub(super) fn drop_some(&mut self, list: &mut List, most: u32, now: Moment) {
+        let active = (0..).zip(self.flows.iter_mut()).filter(|(_, flow)| flow.has_turn());
+        let Some((at, flow)) = active.max_by_key(|(_, flow)| flow.ring.bytes) else { return };
+        if let Some(target) = self.limits.blue_target() {
+            self.more.blue.full(at, target, now);
+        }
         let ring = &mut flow.ring;
         let before = *ring;
         if self.limits.codel.is_none() {
@@ -371,6 +393,7 @@ impl Fair {
         self.more.by_hash.clear();
         self.more.by_key.clear();
         self.more.hosts = Hosts::default();
+        self.more.blue = Blue::default();
         for ring in &mut rings {
             while let Some(node) = ring.pop(list) {
                 let label = list[node].label;
@@ -407,6 +430,11 @@ impl FairLimits {
     /// one packet takes a thousand of them.
     fn quantum(&self) -> i32 {
         self.quantum.clamp(256, 1 << 30).cast_signed()
+    }
+
+    /// CoDel's target, where BLUE stands beside it.
+    fn blue_target(&self) -> Option<Duration> {
+        self.codel.filter(|_| self.blue).map(|codel| codel.target)
     }
 }
 

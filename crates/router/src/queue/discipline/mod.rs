@@ -10,6 +10,10 @@
 
 // Acknowledgements that say less than a later one.
 mod ack;
+// The bandwidth of the line in front, estimated.
+mod autorate;
+// Drops by chance of those who fill the queue.
+mod blue;
 // Several tins by DSCP, each shared fairly.
 mod cake;
 // CoDel: drops by how long packets wait.
@@ -80,7 +84,7 @@ impl Kind {
         match self {
             Kind::Red(_) => false,
             Kind::Pcq(limits) => limits.rate == 0,
-            Kind::Cake(limits) => limits.rate == 0 && !limits.wash,
+            Kind::Cake(limits) => limits.rate == 0 && !limits.wash && !limits.autorate,
             _ => true,
         }
     }

@@ -113,6 +113,7 @@ fn fq_codel(ecn: bool) -> Kind {
         flows: 1024,
         quantum: 1514,
         codel: Some(codel(ecn)),
+        blue: false,
         isolation: Isolation::Flows,
         acks: AckFilter::None,
         perturb: Duration::ZERO,
@@ -130,6 +131,7 @@ fn limits(tins: Tins) -> CakeLimits {
         rtt: Duration::from_millis(100),
         bytes: 32 << 20,
         rate: 0,
+        autorate: false,
         framing: Framing::NONE,
         acks: AckFilter::None,
         wash: false,
@@ -405,5 +407,50 @@ fn acknowledgements_go_for_later_ones() {
             (stay.clone(), offered.len() - stay.len()),
             "{acks:?} {offered:?}"
         );
+    }
+}
+
+/// A line of 12 Mbit/s, in bursts of ten packets: the shaper comes to 15/16 of it, from above and from below, and
+/// follows it to another.
+#[test]
+fn the_bandwidth_follows_the_line_in_front() {
+    for rate in [0, 2_000_000, 100_000_000] {
+        let limits = CakeLimits { rate, autorate: true, ..limits(Tins::Diffserv3) };
+        let mut queues = queue(0, Kind::Cake(limits));
+        let id = QueueLeafId(0);
+        let (mut now, mut sent) = (0, Vec::new());
+        for (line, seconds) in [(12_000_000, 20), (30_000_000, 20)] {
+            let (began, mut bytes) = (now, 0);
+            for n in 1.. {
+                now += 1000 * 8 * SECOND / line * if n % 10 == 0 { 2 } else { 1 };
+                while let Some(when) = queues.next_deadline().filter(|&when| when <= at(now)) {
+                    let is_late = when.as_nanos() > began + seconds * SECOND / 2;
+                    queues.release(when, |_, _, _| bytes += u64::from(is_late) * 1000);
+                }
+                while queues.take_dropped().is_some() {}
+                if now >= began + seconds * SECOND {
+                    break;
+                }
+                assert_eq!(queues.offer(id, at(now), 1000), Decision::Enqueue);
+                queues.enqueue(id, (0, now), 1000, label(0, 0), at(now));
+            }
+            sent.push(bytes * 8 / (seconds / 2) * 100 / line);
+        }
+        // Ten packets come in the time of eleven.
+        let expected = 100 * 15 / 16 * 10 / 11;
+        assert!(sent.iter().all(|&percent| percent.abs_diff(expected) <= 6), "{rate}: {sent:?}");
+    }
+}
+
+/// Whoever heeds nothing fills cake's memory, until BLUE has found the part of it that is too much.
+#[test]
+fn who_fills_the_queue_again_and_again_loses_by_chance() {
+    for (bytes, rates) in [(64_000, &[60_000_000][..]), (64_000, &[30_000_000, 1_000_000])] {
+        let limits = CakeLimits { bytes, rate: 10_000_000, ..limits(Tins::BestEffort) };
+        let mut outcome = load(&mut queue(0, Kind::Cake(limits)), rates, 0, 8);
+        let sent: u64 = outcome.bytes.iter().sum();
+        let median = outcome.percentile(50);
+        assert!(sent.abs_diff(7 * 10_000_000 / 8) < 20_000, "{sent}");
+        assert!(median < 30 * MS, "{median} ns, where all of the memory is 51 ms");
     }
 }
