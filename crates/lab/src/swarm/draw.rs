@@ -3,7 +3,7 @@
 //! ```text
 //!   r1 ─── r2 ─── r4          between routers: see `links`
 //!    └──── r3                 networks: a port, a bridge, VLANs (the hosts' or the bridge's), a switch,
-//!                             with the router's own address or a virtual one
+//!                             with the router's own address or a virtual one, which it may share
 //! ```
 //!
 //! Each seed switches most features off, so that those that are on meet each other often (swarm
@@ -11,6 +11,10 @@
 
 // Links between routers.
 mod links;
+// Routers that share a virtual address.
+mod backup;
+
+pub(super) use backup::is_backup;
 
 use super::case::{self, Cable, Case, Event, Flow, Harm, Host, Kind, V6, What};
 use super::dice::Dice;
@@ -127,6 +131,9 @@ impl Drawing {
         let n = self.dice.between(1, 2) as u8;
         let vlan = self.dice.between(1, 4094) as u16;
         let make = self.dice.below(7);
+        // The hosts' gateway: the router's own address, or one that VRRP has.
+        let is_virtual = self.dice.percent(if make == 2 { 50 } else { 15 });
+        let mut backup = None;
         let mut tag = None;
         let mut ends = Vec::new();
         let name = format!("lan{number}");
@@ -159,6 +166,9 @@ impl Drawing {
                     let port = self.port(switch);
                     ends.push(self.end(switch, port));
                 }
+                if is_virtual && self.dice.percent(70) {
+                    backup = Some(self.backup(at, switch, number));
+                }
                 for port in 1..=self.case.boxes[switch].ports {
                     let add = "/interface bridge port add bridge=bridge1 interface=ether";
                     self.line(switch, format!("{add}{port}"));
@@ -188,25 +198,14 @@ impl Drawing {
                 }
             }
         };
-        // The hosts' gateway: the router's own address, or one that VRRP has.
         let prefix6 = format!("2001:db8:{}:{number}:", at + 1);
-        let is_virtual = self.dice.percent(15);
         let own = if is_virtual { 253 } else { 254 };
-        self.line(at, format!("/ip address add address={prefix}.{own}/24 interface={interface}"));
-        if self.v6 {
-            let own = if is_virtual { "fd" } else { "fe" };
-            let add = format!("/ipv6 address add address={prefix6}:{own}/64");
-            self.line(at, format!("{add} interface={interface}"));
-        }
-        if is_virtual {
-            let add = format!("/interface vrrp add interface={interface} vrid={number}");
-            self.line(at, format!("{add} interval=200ms name=w{number}"));
-            self.line(at, format!("/ip address add address={prefix}.254/32 interface=w{number}"));
-            if self.v6 {
-                self.line(at, format!("{add} interval=200ms v3-protocol=ipv6 name=six{number}"));
-                let add = format!("/ipv6 address add address={prefix6}:fe/64");
-                self.line(at, format!("{add} interface=six{number}"));
-            }
+        self.address(at, &interface, [&prefix, &prefix6], own);
+        if let Some(backup) = backup {
+            self.address(backup, "ether1", [&prefix, &prefix6], 252);
+            self.share([(at, &interface), (backup, "ether1")], number, [&prefix, &prefix6]);
+        } else if is_virtual {
+            self.virtual_address(at, &interface, number, [&prefix, &prefix6], ["", ""]);
         }
         for (end, host) in ends.into_iter().zip(1..) {
             let name = format!("h{}", self.case.hosts.len() + 1);
@@ -262,6 +261,8 @@ impl Drawing {
     /// Firewall, translation, queues and settings.
     fn facilities(&mut self, at: usize) {
         let lines = match self.is_router(at) {
+            // A backup has no rules of its own: what it passes, its router passes, too.
+            false if self.is_backup(at) => self.some(SETTINGS, 1),
             true => {
                 let firewall = self.dice.below(4);
                 let mut lines = self.some(SETTINGS, 2);

@@ -113,6 +113,8 @@ pub(super) const QUEUES: &[&str] = &[
      /queue simple add target=10.1.3.0/24 max-limit=3M/3M queue=fair/fair",
     "/queue type add name=whole kind=cake cake-bandwidth=8M cake-overhead-scheme=ethernet \
      cake-ack-filter=filter;/queue tree add parent=ether1 queue=whole",
+    "/queue type add name=line kind=cake cake-bandwidth=8M cake-autorate-ingress=yes;\
+     /queue tree add parent=ether1 queue=line",
 ];
 
 pub(super) const BRIDGES: &[&str] = &[
@@ -184,7 +186,9 @@ pub(super) const CHANGES: &[&str] = &[
     "/interface eoip disable [find]",
     "/interface vrrp disable [find]",
     "/interface vrrp enable [find]",
-    "/interface vrrp set [find] priority=50",
+    "/interface vrrp set [find] priority=40",
+    "/interface vrrp set [find] sync-connection-tracking=no",
+    "/interface vrrp set [find] preemption-mode=no",
     "/interface bonding set [find] transmit-hash-policy=layer-3-and-4",
     "/interface bonding disable [find]",
     "/interface bonding enable [find]",

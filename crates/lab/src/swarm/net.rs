@@ -15,7 +15,7 @@ use super::pair::Pair;
 use super::reached::Reached;
 use router::Link;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 use wire::Moment;
 
@@ -86,7 +86,7 @@ struct Net<'a> {
     /// Whether frames may come twice, or out of order.
     twice: bool,
     late: bool,
-    frames: Vec<(Moment, Vec<u8>)>,
+    frames: VecDeque<(Moment, Vec<u8>)>,
     n_frames: u64,
     /// How many there may be, and what is said of more.
     limit: (u64, &'static str),
@@ -102,6 +102,8 @@ const QUIET: Duration = Duration::from_secs(40);
 /// How often each pair of hosts is tried, and how long apart.
 const TRIES: u16 = 4;
 const APART: Duration = Duration::from_millis(400);
+/// The port by which they are told, where UDP has it in a frame of IPv4 without tags.
+const SYNC: [u8; 2] = wire::vrrp_sync::PORT.to_be_bytes();
 /// Frames that are kept of a run.
 const KEPT: usize = 2000;
 /// A storm of more frames than this is not looked at to its end: routes may lead in a circle, and
@@ -126,7 +128,8 @@ pub(super) fn run(case: &Case) -> Outcome {
         net.reached.note(own.router());
     }
     let Net { reached, frames, n_frames, .. } = net;
-    Outcome { failure: what.map(|what| Failure { at, what }), reached, frames, n_frames }
+    let failure = what.map(|what| Failure { at, what });
+    Outcome { failure, reached, frames: frames.into(), n_frames }
 }
 
 impl<'a> Net<'a> {
@@ -166,9 +169,10 @@ impl<'a> Net<'a> {
             answered: HashSet::new(),
             // A bond of mode broadcast sends each frame by every slave.
             twice: harms(Harm::Twice)
+                || may_be_two(case)
                 || case.boxes.iter().flat_map(|own| &own.lines).any(|l| l.contains("=broadcast")),
             late: may_overtake(case),
-            frames: Vec::new(),
+            frames: VecDeque::new(),
             n_frames: 0,
             limit: (MOST_FRAMES, TOO_MANY),
             reached: Reached::default(),
@@ -349,10 +353,13 @@ impl<'a> Net<'a> {
     fn carry(&mut self, from: End, mut frame: Vec<u8>) {
         let Some(&at) = self.by_end.get(&from) else { return };
         self.n_frames += 1;
-        if self.frames.len() == KEPT {
-            self.frames.remove(0);
+        if frame.get(36..38) == Some(&SYNC) {
+            self.reached.see("a backup is told of connections".to_string());
         }
-        self.frames.push((self.now, frame.clone()));
+        if self.frames.len() == KEPT {
+            self.frames.pop_front();
+        }
+        self.frames.push_back((self.now, frame.clone()));
         let cable = &mut self.cables[at];
         let [a, b] = cable.ends;
         let to = if a == from { b } else { a };
@@ -508,8 +515,14 @@ fn may_overtake(case: &Case) -> bool {
         What::Type { .. } | What::Restart { .. } | What::Flap { .. } => true,
     };
     case.events.iter().any(|event| disturbs(&event.what))
+        || may_be_two(case)
         || has("fasttrack") && (has("/queue") || has("routing-mark"))
         || (has("/queue type") && case.flows.iter().any(|flow| flow.kind == Kind::Tcp))
+}
+
+/// Whether two routers may have a virtual address at once: they do not hear each other for a while.
+fn may_be_two(case: &Case) -> bool {
+    case.boxes.iter().any(super::draw::is_backup) && !case.events.is_empty()
 }
 
 /// The end that is written so: `box:port`, or a host's name.
