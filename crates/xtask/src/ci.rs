@@ -10,7 +10,8 @@
 //! The tests wait more than they compute: on two cores a third of the time is theirs. What only
 //! computes runs beside them, with what they leave over.
 //! All of them use one build, that of `cargo test`: what is measured here is whether it runs, not how
-//! fast, and a release build would be a third of the time.
+//! fast, and a release build would be a third of the time. Programs are run as that build made them: `cargo run`
+//! alone would build most crates once more, for what tests depend on gives others' dependencies other features.
 //! Nothing here knows where it runs: on a developer's machine it is the same.
 
 // The tests where none of the tools is installed.
@@ -28,7 +29,7 @@ type Step = (&'static str, &'static str, fn(&Path) -> Result<(), String>);
 /// All steps, in order.
 const STEPS: &[Step] = &[
     ("format", "rustfmt has nothing to say", format),
-    ("build", "every test program", build),
+    ("build", "every program and test program", build),
     ("test", "every test of every crate, tidy among them; none ignored", test),
     ("clippy", "all targets, warnings denied", clippy),
     ("docs", "rustdoc, warnings denied", docs),
@@ -139,7 +140,22 @@ fn docs(root: &Path) -> Result<(), String> {
 
 /// Builds what `cargo test` runs, so that a compiler's error ends the run before anything else does.
 fn build(root: &Path) -> Result<(), String> {
-    cargo(root, &["test", "--no-run", "--quiet"])
+    cargo(root, &["build", "--bins", "--tests", "--quiet"])
+}
+
+/// Runs one of our programs, built as the tests are.
+fn program(root: &Path, name: &str, arguments: &[&str]) -> Result<(), String> {
+    finish(&mut built(root, name, arguments)?)
+}
+
+/// The command for that.
+fn built(root: &Path, name: &str, arguments: &[&str]) -> Result<Command, String> {
+    build(root)?;
+    println!("$ {name} {}", arguments.join(" "));
+    let xtask = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
+    let mut command = Command::new(xtask.with_file_name(name));
+    command.args(arguments).current_dir(root);
+    Ok(command)
 }
 
 /// Runs `cargo test` as README says it, and refuses tests that did not run.
@@ -201,14 +217,12 @@ fn swarm(root: &Path) -> Result<(), String> {
     let seed = (since * 1000).to_string();
     let reach = "crates/lab/tests/swarm-reached.txt";
     let words = ["lab", "swarm", "--seeds", "400", "--minutes", "3", "--output", "target/swarm"];
-    let run = ["run", "--quiet", "--"];
-    cargo(root, &[&run[..], &words, &["--seed", &seed, "--reach", reach]].concat())
+    program(root, "wirespeed", &[&words[..], &["--seed", &seed, "--reach", reach]].concat())
 }
 
 fn bench(root: &Path) -> Result<(), String> {
     const FILE: &str = "target/bench.json";
-    let quick = ["bench", "--quick", "--cores", "1", "--json", FILE];
-    cargo(root, &[&["run", "--quiet", "--"], &quick[..]].concat())?;
+    program(root, "wirespeed", &["bench", "--quick", "--cores", "1", "--json", FILE])?;
     let text =
         std::fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
     let results = serde_json::from_str(&text).map_err(|error| format!("{FILE}: {error}"))?;
@@ -221,9 +235,8 @@ fn compare(root: &Path) -> Result<(), String> {
     const FILE: &str = "target/compare.json";
     /// What the program ends with where the machine lacks something.
     const ENVIRONMENT: i32 = 3;
-    let words = ["run", "--quiet", "--", "bench", "--device", "linux,wirespeed"];
-    let more = ["--compare", "--quick", "--json", FILE];
-    let mut command = command(root, &[&words[..], &more[..]].concat());
+    let words = ["bench", "--device", "linux,wirespeed", "--compare", "--quick", "--json", FILE];
+    let mut command = built(root, "wirespeed", &words)?;
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
     if status.code() == Some(ENVIRONMENT) && std::env::var_os("CI").is_none() {
         println!("skipped: it takes root, and the tools that .ci/run installs");
@@ -307,8 +320,7 @@ fn missing_rows(results: &Value) -> Vec<String> {
 /// Fuzzes with the plain runner, which needs no nightly compiler.
 fn fuzz(root: &Path) -> Result<(), String> {
     for target in FUZZ {
-        let run = ["--bin", "fuzz", "--", target, "--seconds", FUZZ_SECONDS];
-        cargo(root, &[&["run", "--quiet"], &run[..]].concat())?;
+        program(root, "fuzz", &[target, "--seconds", FUZZ_SECONDS])?;
     }
     Ok(())
 }
