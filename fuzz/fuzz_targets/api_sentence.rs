@@ -1,4 +1,4 @@
-//! libFuzzer's way into `fuzz::api_sentence`, for `cargo fuzz run --features libfuzzer api_sentence`.
+//! libFuzzer's way into `fuzz::api_sentence`, for `cargo xtask fuzz api_sentence`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::api_sentence::run(input));

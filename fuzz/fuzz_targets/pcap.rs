@@ -1,4 +1,4 @@
-//! libFuzzer's way into `fuzz::pcap`, for `cargo fuzz run --features libfuzzer pcap`.
+//! libFuzzer's way into `fuzz::pcap`, for `cargo xtask fuzz pcap`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::pcap::run(input));

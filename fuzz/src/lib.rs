@@ -1,9 +1,9 @@
 //! Fuzz targets: what must hold for any bytes, any script, any frames.
 //!
 //! ```text
-//! fuzz_targets/*.rs (libFuzzer, nightly) ─┐
-//!                                         ├─► run(input): panics if something does not hold
-//! src/bin/run.rs (plain mutation, stable) ┘
+//! fuzz_targets/*.rs (libFuzzer)   ─┐
+//!                                  ├─► run(input): panics if something does not hold
+//! src/bin/fuzz.rs (plain mutation) ┘
 //! ```
 //!
 //! The bodies are here, so that both ways run the same. Inputs that crashed become described cases

@@ -329,7 +329,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {
     finish(&mut command(root, arguments))
 }
 
-fn command(root: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(root: &Path, arguments: &[&str]) -> Command {
     println!("$ cargo {}", arguments.join(" "));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -337,7 +337,7 @@ fn command(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn finish(command: &mut Command) -> Result<(), String> {
+pub(crate) fn finish(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}")) }
 }

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask ci` and `cargo xtask tidy`.
+//! The project's own chores: `cargo xtask ci`, `cargo xtask fuzz` and `cargo xtask tidy`.
 //!
 //! ```text
 //! .ci/run ─► xtask ci ─┬─ fmt, clippy, docs
@@ -12,6 +12,8 @@
 
 // Everything CI runs, in its order.
 mod ci;
+// Fuzzing guided by coverage.
+mod fuzz;
 // What `cargo metadata` says about the workspace.
 mod metadata;
 // What the compiler does not check: edges, docs, purity, licences, links, the packet flow.
@@ -25,6 +27,7 @@ usage: cargo xtask COMMAND
 
   ci            everything CI runs
   ci STEP…      only these steps; `ci --list` names them
+  fuzz TARGET   fuzzes a target by libFuzzer, whose options may follow
   tidy          what the compiler does not check, also run by `cargo test`";
 
 fn main() -> ExitCode {
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["ci", steps @ ..] => ci::run(&root(), steps),
+        ["fuzz", arguments @ ..] => fuzz::run(&root(), arguments),
         ["tidy"] => report_tidy(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -420,7 +420,7 @@ fn as_ready(
         }
         _ => {
             let (head, outer) = bytes.split_at_mut(len);
-            head.copy_from_slice(rewrite.header());
+            rewrite.write(head, total);
             outer
         }
     };

@@ -114,6 +114,16 @@ impl<A: Family> Rewrite<A> {
         self.port_and_session.byte() != 0
     }
 
+    /// Writes the header, before a packet of `ip_len` bytes.
+    pub(crate) fn write(&self, head: &mut [u8], ip_len: u16) {
+        head.copy_from_slice(self.header());
+        if self.is_in_session()
+            && let Some(len) = self.len().checked_sub(4).and_then(|at| head[at..].first_chunk_mut())
+        {
+            *len = ip_len.saturating_add(2).to_be_bytes();
+        }
+    }
+
     /// Whether nothing is known: who needs it resolves it first.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
