@@ -520,9 +520,10 @@ fn may_overtake(case: &Case) -> bool {
         || (has("/queue type") && case.flows.iter().any(|flow| flow.kind == Kind::Tcp))
 }
 
-/// Whether two routers may have a virtual address at once: they do not hear each other for a while.
+/// Whether two routers may have a virtual address at once: they do not hear each other for a while, or never,
+/// as where a rule takes the TTL of what one of them says.
 fn may_be_two(case: &Case) -> bool {
-    case.boxes.iter().any(super::draw::is_backup) && !case.events.is_empty()
+    case.boxes.iter().any(super::draw::is_backup)
 }
 
 /// The end that is written so: `box:port`, or a host's name.
