@@ -242,10 +242,10 @@ fn forward<const HEADER: usize>(
     }
     // Nothing that a bridge on the way has learnt changes before the batch ends, the slow path is
     // taken or a host is learnt: then all this is forgotten.
-    if last.rewrite.is_empty() && !refresh(r, now, last) {
+    let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
+    if last.rewrite.is_empty() && !refresh(r, now, last, &frame, l3) {
         return Err(frame);
     }
-    let l3 = if HEADER == 0 { usize::from(came.l3) } else { common::len_of(HEADER) };
     let len = frame.len();
     let bytes = r.io.slab.bytes_mut(&mut frame);
     let ip = bytes.get_mut(l3..).and_then(|ip| ip.first_chunk_mut::<20>());
@@ -294,13 +294,18 @@ pub(super) fn tell_why(r: &mut Router, (dst, leaf): (u32, NextHopId), frame: &Fr
     r.tell(|| Event::Left(why));
 }
 
-/// Brings a neighbour's rewrite up to date, which is used now; `false` if there is none.
+/// Brings a neighbour's rewrite up to date, which a packet uses now; `false` if there is none, or the packet is
+/// too long for it.
 #[inline(never)]
-fn refresh(r: &mut Router, now: Moment, last: &mut Last) -> bool {
+fn refresh(r: &mut Router, now: Moment, last: &mut Last, frame: &Frame, l3: usize) -> bool {
     if last.neighbour == NeighbourId::NONE || !r.refresh(last.neighbour) {
         return false;
     }
+    let len = r.io.slab.bytes(frame).get(l3 + 2..).and_then(|rest| rest.first_chunk());
     let rewrite = &mut r.v4.neighbours.rewrites_mut()[last.neighbour.index()];
+    if len.is_none_or(|&len| u16::from_be_bytes(len) > rewrite.mtu) {
+        return false;
+    }
     rewrite.used_ms = now.as_millis_u32();
     last.rewrite = *rewrite;
     last.is_tunnel = r.program.has_tunnels() && enclose::is_known(r, last.rewrite.port());
