@@ -64,9 +64,11 @@ impl Twin {
         Twin { router, console, ports, wires, slab, pool, now: Moment::ZERO }
     }
 
-    /// Gives back the frames it holds, so that its slab ends with it: time passes until what waits
-    /// has gone, out of its ports or of time.
+    /// Gives back the frames it holds, so that its slab ends with it: with nothing configured it makes none of its
+    /// own, and time passes until what waits has gone, out of its ports or of time.
     fn end(&mut self) {
+        // One that refuses that is left with what it has.
+        _ = self.router.configure(&self.router.factory_tree(), self.now);
         for tenths in 1..3000 {
             let later = self.now + std::time::Duration::from_millis(100 * tenths);
             if self.breathe(later).is_err() || self.router.held().total() == 0 {
