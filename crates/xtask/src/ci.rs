@@ -7,8 +7,8 @@
 //!                 └─► clippy ─► docs ─► fuzz ─► swarm (nice 19) ─┘
 //! ```
 //!
-//! The tests wait more than they compute: on two cores a third of the time is theirs. What only
-//! computes runs beside them, with what they leave over.
+//! The tests wait more than they compute: on two cores a third of the time is theirs. So twice as many of a test
+//! program's run at once as usual, and what only computes runs beside them, with what they leave over.
 //! All of them use one build, that of `cargo test`: what is measured here is whether it runs, not how
 //! fast, and a release build would be a third of the time. Programs are run as that build made them: `cargo run`
 //! alone would build most crates once more, for what tests depend on gives others' dependencies other features.
@@ -161,7 +161,7 @@ fn built(root: &Path, name: &str, arguments: &[&str]) -> Result<Command, String>
 
 /// Runs `cargo test` as README says it, and refuses tests that did not run.
 fn test(root: &Path) -> Result<(), String> {
-    let mut command = command(root, &["test"]);
+    let mut command = test_command(root, &["test"]);
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let programs = String::from_utf8_lossy(&output.stderr);
@@ -181,6 +181,17 @@ fn test(root: &Path) -> Result<(), String> {
         0 => Err("no test has run".to_string()),
         n => Err(format!("{n} ignored: assert the wrong behaviour with a FIXME instead")),
     }
+}
+
+/// A command that runs tests, two for each core unless the user has said how many.
+fn test_command(root: &Path, arguments: &[&str]) -> Command {
+    const THREADS: &str = "RUST_TEST_THREADS";
+    let mut command = command(root, arguments);
+    if std::env::var_os(THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS, (2 * cores).to_string());
+    }
+    command
 }
 
 /// The ten test programs that took longest, and their seconds, of what cargo says of them and what they say.

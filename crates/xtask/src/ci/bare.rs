@@ -9,7 +9,7 @@
 //! The rest is the same on any machine. Nothing is installed or taken away: a program is hidden by not being in
 //! the folder. Most of the time is that of tests that need no more than `ip`.
 
-use super::command;
+use super::test_command;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub(super) fn run(root: &Path) -> Result<(), String> {
     for words in
         [[&["test"], &words[..]].concat(), [&["test", "--lib", "--"], &modules[..]].concat()]
     {
-        let mut command = command(root, &words);
+        let mut command = test_command(root, &words);
         command.env("PATH", &folder).env_remove("CI").stderr(Stdio::piped());
         let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
