@@ -18,7 +18,8 @@
 //! asked again, by `delay` and `probe`, only when it is used.
 //!
 //! Under a scan of a network with 2^64 addresses (RFC 6583) those that nobody has answered for yet take up
-//! a quarter of the table at most: the oldest of them makes room, neighbours who have answered stay.
+//! a quarter of the table at most: the oldest of them makes room, neighbours who have answered stay. In a table
+//! that is full of these, the one that has been stale for longest makes room.
 //!
 //! Never sends: [`Neighbours::tick`] and [`Neighbours::want`] say which requests are due.
 
@@ -216,6 +217,8 @@ pub struct Neighbours<A: Family = u32> {
     ends: usize,
     /// Those that have not answered yet, the oldest first, and those that meanwhile have.
     unresolved: VecDeque<(NeighbourId, Moment)>,
+    /// Those that nobody uses, by when they are forgotten, and those that meanwhile somebody has used.
+    stale: VecDeque<(NeighbourId, Moment)>,
     /// What waited for those that had to make room.
     evicted: Vec<Waiting>,
     removed: bool,
@@ -239,6 +242,7 @@ impl<A: Family> Default for Neighbours<A> {
             deadlines: BTreeSet::new(),
             live: 0,
             unresolved: VecDeque::new(),
+            stale: VecDeque::new(),
             evicted: Vec::new(),
             ends: 0,
             removed: false,
@@ -263,6 +267,7 @@ impl<A: Family> Neighbours<A> {
             deadlines: BTreeSet::new(),
             live: self.live,
             unresolved: VecDeque::new(),
+            stale: self.stale.clone(),
             evicted: Vec::new(),
             ends: self.ends,
             removed: false,
@@ -489,12 +494,7 @@ impl<A: Family> Neighbours<A> {
             let used_lately = u64::from(used.wrapping_neg()) <= timeout.as_millis() as u64;
             match self.entries[at].status {
                 Status::Permanent | Status::Fed | Status::OtherEnd => {}
-                Status::Reachable if A::LINGERS => {
-                    self.entries[at].status = Status::Stale;
-                    // Whoever uses it has to come by `want`.
-                    self.rewrites[at].clear();
-                    self.schedule(id, now + STALE);
-                }
+                Status::Reachable if A::LINGERS => self.become_stale(now, id),
                 Status::Stale | Status::Leased => drop(self.remove(id)),
                 Status::Reachable if !used_lately => drop(self.remove(id)),
                 Status::Reachable | Status::Delay => {
@@ -567,9 +567,42 @@ impl<A: Family> Neighbours<A> {
         self.deadlines.remove(&(self.entries[id.index()].deadline, id));
     }
 
+    /// Nobody knows whether it is still there, until somebody asks for it.
+    fn become_stale(&mut self, now: Moment, id: NeighbourId) {
+        let until = now + STALE;
+        self.entries[id.index()].status = Status::Stale;
+        // Whoever uses it has to come by `want`.
+        self.rewrites[id.index()].clear();
+        self.schedule(id, until);
+        self.stale.push_back((id, until));
+        while self.stale.front().is_some_and(|&old| !self.is_stale(old)) {
+            self.stale.pop_front();
+        }
+    }
+
+    fn is_stale(&self, (id, until): (NeighbourId, Moment)) -> bool {
+        let entry = &self.entries[id.index()];
+        let is_there = self.rewrites[id.index()].interface().is_some();
+        is_there && entry.status == Status::Stale && entry.deadline == until
+    }
+
+    /// Forgets whom nobody has used for longest; whether there was one.
+    fn forget_stale(&mut self) -> bool {
+        while let Some(oldest) = self.stale.pop_front() {
+            if self.is_stale(oldest) {
+                drop(self.remove(oldest.0));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A full table has room as long as there is somebody in it whom nobody uses.
     fn create(&mut self, interface: InterfaceId, address: A) -> Option<NeighbourId> {
-        if self.live - self.ends >= self.max_entries {
-            return None;
+        while self.live - self.ends >= self.max_entries {
+            if !self.forget_stale() {
+                return None;
+            }
         }
         Some(self.make(interface, address))
     }

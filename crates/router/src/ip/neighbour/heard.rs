@@ -63,11 +63,43 @@ impl Neighbours<u128> {
     }
 
     fn become_(&mut self, now: Moment, id: NeighbourId, status: Status) {
-        let lasts = if status == Status::Reachable { self.timeout } else { super::STALE };
-        self.entries[id.index()].status = status;
         if status == Status::Stale {
-            self.rewrites[id.index()].clear();
+            return self.become_stale(now, id);
         }
-        self.schedule(id, now + lasts);
+        self.entries[id.index()].status = status;
+        self.schedule(id, now + self.timeout);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever was stale for longest makes room, and nobody whom somebody uses.
+    #[test]
+    fn a_full_table_forgets_who_is_stale() {
+        let here = InterfaceId(1);
+        let mut all = Neighbours::<u128> { max_entries: 8, ..Neighbours::default() };
+        let mut come = |all: &mut Neighbours<u128>, n: u8| {
+            let (now, mac) = (Moment::from_nanos(n.into()), MacAddr([6, 0, 0, 0, 0, n]));
+            all.hear(now, here, n.into(), Some(mac), Heard::Asking);
+            let mut there: Vec<u128> = all.iter().map(|neighbour| neighbour.address).collect();
+            there.sort_unstable();
+            there
+        };
+        for n in 1..12 {
+            come(&mut all, n);
+        }
+        assert_eq!(come(&mut all, 12), [5, 6, 7, 8, 9, 10, 11, 12]);
+        for used in [5, 7] {
+            all.want(Moment::from_nanos(20), here, used);
+        }
+        assert_eq!(come(&mut all, 21), [5, 7, 8, 9, 10, 11, 12, 21]);
+        assert_eq!(come(&mut all, 22), [5, 7, 9, 10, 11, 12, 21, 22]);
+        // What is typed, or answers, stays: then there is no room.
+        for n in [5, 7, 9, 10, 11, 12, 21, 22] {
+            all.want(Moment::from_nanos(30), here, n);
+        }
+        assert_eq!(come(&mut all, 31), [5, 7, 9, 10, 11, 12, 21, 22]);
     }
 }
