@@ -27,6 +27,7 @@ use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, IngressId};
 use crate::interface::tunnel::{Carries, Head, TunnelAt, six_to_four};
 use crate::ip::neighbour::NeighbourId;
+use crate::packet::ConnectionState;
 use crate::program::{Interface, Kind};
 use crate::queue::{Decision, Label};
 use crate::router::Router;
@@ -62,7 +63,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         n += known.take(r, protocols, &mut by, &mut batch.as_mut_slice()[n..], &mut passed);
         let Some(frame) = batch.as_mut_slice().get_mut(n) else { break };
         let mut outer = Outer::read(r, port, protocols, &mut known, frame);
-        if outer.is_some() && !by.is_inside && n > 0 {
+        if outer.is_some() && (!by.is_inside || by.is_new) && n > 0 {
             known.end(r, &mut passed);
             batch.split_to(std::mem::take(&mut n), &mut part);
             by.come_in(r, now, &mut part);
@@ -71,7 +72,10 @@ pub(super) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mu
         let frame = &mut batch.as_mut_slice()[n];
         let opened = outer.and_then(|outer| open(r, now, outer, frame, &mut known, &mut passed));
         let came = match opened {
-            Some(interface) => By::tunnel(interface, protocols.may_be(r.io.slab.bytes(frame))),
+            Some((interface, is_new)) => {
+                let may_be_nested = protocols.may_be(r.io.slab.bytes(frame));
+                By { interface, is_inside: true, is_new, may_be_nested }
+            }
             None => By::port(port),
         };
         if n > 0 && !came.is_as(by) {
@@ -94,17 +98,15 @@ pub(super) struct By {
     interface: InterfaceId,
     /// From outer packets.
     is_inside: bool,
+    /// From one to which nobody has answered yet: what is inside may be answered, and the next is another's then.
+    is_new: bool,
     /// Some of them may be outer packets in their turn.
     pub(super) may_be_nested: bool,
 }
 
 impl By {
     fn port(interface: InterfaceId) -> By {
-        By { interface, is_inside: false, may_be_nested: false }
-    }
-
-    fn tunnel(interface: InterfaceId, may_be_nested: bool) -> By {
-        By { interface, is_inside: true, may_be_nested }
+        By { interface, is_inside: false, is_new: false, may_be_nested: false }
     }
 
     fn is_as(self, other: By) -> bool {
@@ -243,8 +245,9 @@ impl Outer {
     }
 }
 
-/// Takes an outer packet off, as its flow's recipe says, and returns by which interface it comes in; `None` if
-/// there is none that fits, or what is inside is for `flow::tunnel` to look at.
+/// Takes an outer packet off, as its flow's recipe says, and returns by which interface it comes in, and whether
+/// nobody has answered on its flow yet; `None` if there is none that fits, or what is inside is for `flow::tunnel`
+/// to look at.
 #[inline]
 fn open(
     r: &mut Router,
@@ -253,7 +256,7 @@ fn open(
     frame: &mut Frame,
     known: &mut Known,
     passed: &mut Passed,
-) -> Option<InterfaceId> {
+) -> Option<(InterfaceId, bool)> {
     let (id, kept) = recipe_of(r, outer.flow, &outer.tuple)?;
     let recipe = r.learnt.recipes.get(kept.recipe())?;
     let bytes = r.io.slab.bytes(frame);
@@ -279,7 +282,9 @@ fn open(
     }
     known.end_run(r);
     let arrived = frame.len();
-    r.v4.connections.flow_mut(id).count(ip_len, now.as_millis_u32());
+    let flow = r.v4.connections.flow_mut(id);
+    flow.count(ip_len, now.as_millis_u32());
+    let is_new = flow.state() == ConnectionState::New;
     if let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) {
         recipe.count.add(ip_len.into());
     }
@@ -291,12 +296,15 @@ fn open(
     }
     r.stats.interface_counts[interface.index()].rx.add(len as u64);
     let is_ethernet = matches!(kind, Kind::Tunnel { carries, .. } if carries.is_ethernet());
-    if begins_run && let Some((_, by)) = &known.by {
+    if begins_run
+        && !is_new
+        && let Some((_, by)) = &known.by
+    {
         let first = (Outer { flow: id, ..outer }, kept.recipe(), by.mac);
         known.run = Some(Run::new(r, first, &payload, fast, r.io.slab.bytes(frame)));
     }
     take_off(r, &payload, is_ethernet, frame);
-    Some(interface)
+    Some((interface, is_new))
 }
 
 /// What is left when the outer headers are taken off: a frame, or what looks like one.
