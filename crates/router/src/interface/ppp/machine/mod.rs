@@ -405,10 +405,12 @@ impl Machine {
     pub(crate) fn tick(&mut self, now: Moment, out: &mut Vec<Vec<u8>>) -> Option<Moment> {
         let mut next = match self.phase {
             Phase::Down(_) => return None,
-            Phase::Open => self.keep_alive(now, out),
+            // Who has begun anew meanwhile knows nothing of this link (RFC 1661 §5.8).
+            Phase::Network | Phase::Open => self.keep_alive(now, out),
             _ => None,
         };
-        for kind in [protocol::LCP, protocol::CHAP, protocol::IPCP, protocol::IPV6CP, protocol::CCP]
+        // CCP before IPCP, which begins when it has ended.
+        for kind in [protocol::LCP, protocol::CHAP, protocol::CCP, protocol::IPCP, protocol::IPV6CP]
         {
             let is_its = match self.phase {
                 Phase::Establish => kind == protocol::LCP,

@@ -35,6 +35,8 @@ struct Link {
     wires: [Vec<Vec<u8>>; 2],
     /// The number of the packet that is lost, of all.
     lost: Option<usize>,
+    /// So many are not lost before all are.
+    heard: usize,
     sent: usize,
     /// The server's.
     encryption: Encryption,
@@ -54,7 +56,7 @@ impl Link {
         };
         let [a, b] = roles;
         let ends = [make(0, a), make(1, b)];
-        Link { ends, wires, lost, sent: 0, encryption: Encryption::No }
+        Link { ends, wires, lost, heard: usize::MAX, sent: 0, encryption: Encryption::No }
     }
 
     /// Lets all pass that is on its way.
@@ -62,7 +64,7 @@ impl Link {
         while let Some(n) = [0, 1].into_iter().find(|&n| !self.wires[n].is_empty()) {
             let packet = self.wires[n].remove(0);
             self.sent += 1;
-            if self.lost == Some(self.sent - 1) {
+            if self.lost == Some(self.sent - 1) || self.sent > self.heard {
                 continue;
             }
             let kind = u16::from_be_bytes([packet[0], packet[1]]);
@@ -168,6 +170,31 @@ fn silence_ends_it() {
     link.ends[0].close(End::Closed, &mut link.wires[1]);
     link.pass(at(6));
     assert_eq!(link.ends[1].phase, Phase::Down(End::Terminated));
+}
+
+/// The other end is gone from some packet on: each request is sent again, and the last one ends it.
+#[test]
+fn silence_while_they_agree_ends_it() {
+    for keepalive in [None, NonZeroU16::new(10)] {
+        for heard in 0..20 {
+            let roles = [encrypting("secret", V2, Encryption::Yes), server(V2)];
+            let mut link = Link::new(roles, [1492; 2], None);
+            (link.encryption, link.heard) = (Encryption::Yes, heard);
+            link.ends[0].keepalive = keepalive;
+            link.run(0, 1);
+            let end = &mut link.ends[0];
+            let began = end.phase;
+            let (mut now, mut out) = (at(1), Vec::new());
+            while let Some(next) = end.tick(now, &mut out).filter(|_| now < at(200)) {
+                now = next;
+            }
+            let is_asked = began != Phase::Open || keepalive.is_some();
+            let ended = matches!(end.phase, Phase::Down(_));
+            assert_eq!(ended, is_asked, "{keepalive:?} {heard} {began:?}: {end:#?}");
+            let most = if keepalive.is_some() && began == Phase::Network { 12 } else { 100 };
+            assert!(now < at(most) || !is_asked, "{keepalive:?} {heard} {began:?}: {now:?}");
+        }
+    }
 }
 
 /// What the other end may say to one that is open, and what is answered: codes.
