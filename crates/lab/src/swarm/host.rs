@@ -10,7 +10,7 @@ use wire::craft::{self, Body, Frame};
 use wire::icmp::IcmpHeader;
 use wire::icmpv6::{self, Neighbour, group_mac, solicited_node};
 use wire::ipv6::{Ipv6Header, header};
-use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV6, protocol};
+use wire::layers::{self, ETHERTYPE_ARP, ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
 use wire::tcp::TcpHeader;
 use wire::vlan::Tci;
 use wire::{Arp, Icmp, Ipv4, Ipv4Prefix, Ipv6, Ipv6Prefix, MacAddr, Tcp, TcpFlags, Udp};
@@ -265,8 +265,10 @@ impl Host {
                 None
             }
             ETHERTYPE_IPV6 => self.receive6(&frame[l3..], out),
-            _ if dst.is_multicast() && dst != MacAddr::BROADCAST => None,
-            _ => self.receive4(&frame[l3..], layers.fragment, out),
+            ETHERTYPE_IPV4 if dst == self.mac || dst == MacAddr::BROADCAST => {
+                self.receive4(&frame[l3..], layers.fragment, out)
+            }
+            _ => None,
         }
     }
 

@@ -240,7 +240,7 @@ pub(super) const FILTER6: &[&str] = &[
     "/ipv6 route add dst-address=2001:db8:b::/48 type=blackhole",
     "/ipv6 settings set forward=no",
     "/ipv6 settings set forward=yes",
-    "/ipv6 settings set max-neighbor-entries=8",
+    "/ipv6 settings set max-neighbor-entries=24",
     "/ipv6 firewall nat add chain=srcnat action=masquerade protocol=udp",
     "/ipv6 firewall nat add chain=dstnat protocol=tcp dst-port=81 action=redirect to-ports=80",
     "/ipv6 firewall raw add chain=prerouting protocol=udp dst-port=7 action=notrack",

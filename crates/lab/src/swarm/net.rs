@@ -99,6 +99,8 @@ const BREATH: Duration = Duration::from_millis(20);
 const SETTLED: Duration = Duration::from_secs(10);
 /// How long after the storm everything must be back: longer than an ARP entry is believed.
 const QUIET: Duration = Duration::from_secs(40);
+/// How long a packet may go on before that, in a circle.
+const LAST_HOPS: Duration = Duration::from_secs(2);
 /// How often each pair of hosts is tried, and how long apart.
 const TRIES: u16 = 4;
 const APART: Duration = Duration::from_millis(400);
@@ -209,6 +211,8 @@ impl<'a> Net<'a> {
             self.breathe_at(at, self.now);
         }
         self.cables.iter_mut().for_each(|cable| cable.harms.clear());
+        // What a cable made two of again and again may still be on its way, until its TTL is used up.
+        self.advance(self.now + LAST_HOPS)?;
         self.limit = (self.n_frames + MOST_QUIET, "frames go round and round though nobody sends");
         self.advance(self.now + QUIET)?;
         self.compare()?;
