@@ -13,7 +13,7 @@ const PORTS: [usize; 3] = [0, 5, 10];
 
 macro_rules! script {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../configs/", $name)))
+        ($name, include_str!(concat!("../../../../configs/", $name)))
     };
 }
 

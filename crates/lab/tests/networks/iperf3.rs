@@ -1,7 +1,6 @@
 //! The iperf3 method with real processes, a second each.
 
-mod rig;
-
+use crate::rig;
 use lab::iperf3::external::Ends;
 use lab::iperf3::{External, Iperf3Error, Options, plan, run};
 use lab::live::Interrupt;

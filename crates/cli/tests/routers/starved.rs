@@ -5,11 +5,7 @@
 //!  host a ── a0 ══ eth1 ── router ── eth2 ══ b0 ── host b
 //!  10.9.0.0/16 (and 10.0.1.2): 600 sources,  a queue each, next to nothing a second
 //! ```
-#![cfg(target_os = "linux")]
-
-// The namespaces, the hosts, the router's process.
-mod rig;
-
+use crate::rig;
 use rig::{Rig, sh};
 
 /// A queue for each source: 50 packets may wait in each, 30,000 together, and 24,576 frames are there.

@@ -52,7 +52,7 @@ fn two_routers_as_they_were_the_last_time() {
     let yaml = std::fs::read_to_string(labs().join("two-routers.yaml")).unwrap();
     let plan = plan(&yaml, Time::Virtual);
     let (report, transcript) = run(&plan);
-    assert_eq!(transcript, include_str!("golden/two-routers.txt"));
+    assert_eq!(transcript, include_str!("../golden/two-routers.txt"));
     assert!(report.passed());
     assert_eq!(run(&plan).1, transcript, "another run");
 }

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-#[path = "../../port/tests/veth/mod.rs"]
+#[path = "../../../port/tests/veth/mod.rs"]
 mod veth;
 
 use lab::kernel_tester::KernelTester;

@@ -1,7 +1,6 @@
 //! Labs of queues: the list of 25,000, latency under load, and Linux's kinds beside ours.
 
-mod rig;
-
+use crate::rig;
 use lab::topology::Time;
 use rig::{can_have_hosts, can_have_machines, labs, patient, plan, run};
 

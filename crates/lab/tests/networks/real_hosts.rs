@@ -1,7 +1,6 @@
 //! Our labs with real hosts, shortened: real programs through routers.
 
-mod rig;
-
+use crate::rig;
 use rig::{can_have_hosts, labs, plan, run};
 
 /// Runs a lab of ours with these words replaced, each of which is there.

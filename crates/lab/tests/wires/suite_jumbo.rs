@@ -3,9 +3,7 @@
 //!
 //! How fast a machine is nobody knows: by the clock, counts and words are asserted.
 
-#[path = "../../port/tests/left_out/mod.rs"]
-mod left_out;
-
+use crate::left_out;
 use lab::bench::veth::{DEVICE_ENDS, Rig};
 use lab::kernel::ask;
 use lab::placement::{self, Pair};

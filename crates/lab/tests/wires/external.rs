@@ -4,8 +4,7 @@
 //! Every test makes namespaces of its own; without the right to, each says so and returns (except
 //! with `CI` set).
 
-mod rig;
-
+use crate::rig;
 use lab::bench::external::{DEVICE, External, PATCH};
 use lab::bench::patch::Patch;
 use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};

@@ -9,8 +9,7 @@
 //!
 //! All numbers are counts: how fast it was is printed, and no test asks.
 
-mod rig;
-
+use crate::rig;
 use lab::run::Report;
 use rig::{can_have_hosts, plan, run};
 use serde_json::Value;

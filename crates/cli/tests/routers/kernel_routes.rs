@@ -1,10 +1,6 @@
 //! `wirespeed router --kernel-routes`: the kernel's routes and neighbours are the router's, and a
 //! routing daemon beside it drives it.
-#![cfg(target_os = "linux")]
-
-// The namespaces, the hosts, the router's process.
-mod rig;
-
+use crate::rig;
 use port::linux::Namespace;
 use rig::bird::Bird;
 use rig::{Rig, sh};

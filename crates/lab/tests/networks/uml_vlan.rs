@@ -1,7 +1,6 @@
 //! Our labs of VLANs: trunks to a Linux kernel of its own, which has what the kernel under us may lack.
 
-mod rig;
-
+use crate::rig;
 use rig::{can_have_machines, labs, patient, run};
 
 fn check(name: &str) {

@@ -4,9 +4,7 @@
 //! Every test makes namespaces of its own; without the right to, or a program that it takes, each says
 //! so and returns (except with `CI` set). How fast a machine is nobody knows: what is asserted are counts and words.
 
-#[path = "../../port/tests/left_out/mod.rs"]
-mod left_out;
-
+use crate::left_out;
 use lab::bench::veth::{DEVICE_ENDS, Rig, device_mac};
 use lab::kernel::ask;
 use lab::placement::{self, Pair};

@@ -367,7 +367,7 @@ fn connections_through_nat() {
 
 #[test]
 fn real_connections_through_nat_and_fasttrack() {
-    let script = include_str!("../../../configs/tcp.rsc");
+    let script = include_str!("../../../../configs/tcp.rsc");
     let procedures = "[[procedure]]\nkind = \"tcp-connections\"\nrequest = 64\nresponse = 100\n\
                       [[procedure]]\nkind = \"tcp-transactions\"\nconnections = 20\n\
                       transactions = 50\nresponse = 5000\n\
@@ -435,9 +435,9 @@ fn segments_that_the_tester_holds_back_are_not_lost() {
 /// The plan of RFC 6349 as it stands: 10 Mbit/s, 40 ms, what windows make of it.
 #[test]
 fn tcp_over_a_path_with_a_bottleneck() {
-    let plan = include_str!("../../../plans/rfc6349.toml");
+    let plan = include_str!("../../../../plans/rfc6349.toml");
     let plan = plan::read(plan, Allowed::default()).unwrap_or_else(|bad| panic!("{bad}"));
-    let results = measure(&plan, include_str!("../../../configs/rfc2544.rsc"));
+    let results = measure(&plan, include_str!("../../../../configs/rfc2544.rsc"));
     let path = cell(&results, "tcp-path", 1518);
     assert_eq!(figure(path, "path MTU"), 1500.0);
     assert!(path.remarks[0].starts_with("path MTU at least"), "{path:?}");
@@ -547,7 +547,7 @@ fn a_path_with_a_smaller_mtu() {
 fn connections_that_do_not_hold() {
     let script = format!(
         "{}\n/ip firewall connection tracking set tcp-established-timeout=5s",
-        include_str!("../../../configs/tcp.rsc")
+        include_str!("../../../../configs/tcp.rsc")
     );
     let procedures = "[[procedure]]\nkind = \"tcp-concurrent\"\nfirst = 100\nmost = 200\n\
                       rate = 5000\nhold = \"7000s\"";

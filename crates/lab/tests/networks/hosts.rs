@@ -1,7 +1,6 @@
 //! Hosts of a lab: their interfaces, their programs, and that nothing of them is left.
 
-mod rig;
-
+use crate::rig;
 use lab::run::RunError;
 use lab::topology::Time;
 use rig::{can_have_hosts, plan, run, up};
@@ -173,7 +172,7 @@ fn nothing_is_left_of_a_lab_that_was_killed() {
         panic!("it was not killed");
     }
     let mut victim = Command::new(std::env::current_exe().unwrap());
-    victim.args(["--exact", "nothing_is_left_of_a_lab_that_was_killed"]).env(VICTIM, "1");
+    victim.args(["--exact", "hosts::nothing_is_left_of_a_lab_that_was_killed"]).env(VICTIM, "1");
     let mut victim = victim.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     // Both sleeps of the shell, the shell, and the third.
     wait_until("they run", || marked().len() >= 4);

@@ -1,9 +1,7 @@
 //! Every row of the table is what it says: all its traffic passes, its rules match nothing, the
 //! device's counters agree with the tester's.
 
-#[path = "../../port/tests/left_out/mod.rs"]
-mod left_out;
-
+use crate::left_out;
 use config::Tree;
 use lab::bench::{self, Kept, Kind, Plan};
 use lab::configuration::{ALL, Configuration};

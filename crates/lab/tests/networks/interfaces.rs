@@ -1,8 +1,7 @@
 //! Our labs of tunnels, bonds and virtual routers: to a Linux kernel of its own, which has what the kernel under
 //! us may lack, between two routers of ours, and beside keepalived.
 
-mod rig;
-
+use crate::rig;
 use rig::{can_have_hosts, can_have_machines, labs, patient, run};
 
 fn check(name: &str) {

@@ -3,9 +3,7 @@
 //! Every test makes namespaces of its own; without the right to, or a program that it takes, each says
 //! so and returns (except with `CI` set).
 
-#[path = "../../port/tests/left_out/mod.rs"]
-mod left_out;
-
+use crate::left_out;
 use lab::bench::device::{Cannot, Job};
 use lab::bench::testpmd::Driver;
 use lab::bench::wired::WiredTestbed;

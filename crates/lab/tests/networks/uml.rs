@@ -1,8 +1,7 @@
 //! Machines of a lab, with a Linux kernel of their own: their programs, their links, and that nothing
 //! of them is left.
 
-mod rig;
-
+use crate::rig;
 use lab::live::Interrupt;
 use lab::run::{Lab, RunError};
 use rig::{can_have_hosts, can_have_machines, labs, patient, run, up};
@@ -63,19 +62,6 @@ fn pppd_either_way() {
         let (report, transcript) = run(&patient(&yaml));
         assert!(report.passed(), "{transcript}");
     }
-}
-
-/// Their sessions, rates, accounts, and what ten of them and an office do.
-#[test]
-fn a_thousand_subscribers() {
-    if !can_have_machines() || !can_have_hosts(&["ip", "pppd", "freeradius", "python3", "curl"]) {
-        return;
-    }
-    // How fast a tariff without much of a limit is, is the machine's affair.
-    let yaml = std::fs::read_to_string(labs().join("isp-access.yaml")).unwrap();
-    let yaml = yaml.replace("([2-9]|1[0-2])[0-9]{6}", "[0-9]*").replace("1[012][0-9]{5}", "[0-9]*");
-    let (report, transcript) = run(&patient(&yaml));
-    assert!(report.passed(), "{transcript}");
 }
 
 /// Each of these is as on a host, whose tests are in `hosts.rs`.
@@ -243,7 +229,7 @@ fn nothing_is_left_of_a_lab_that_was_killed() {
     // Killed while it boots, and when its programs run.
     for booted in [false, true] {
         let mut victim = Command::new(std::env::current_exe().unwrap());
-        let test = "nothing_is_left_of_a_lab_that_was_killed";
+        let test = "uml::nothing_is_left_of_a_lab_that_was_killed";
         victim.args(["--exact", test, "--nocapture"]).env(VICTIM, "1");
         let mut victim = victim.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut said = std::io::BufReader::new(victim.stdout.take().unwrap());

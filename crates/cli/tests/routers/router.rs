@@ -5,11 +5,7 @@
 //!  host a ── a0 ══ eth1 ── router ── eth2 ══ b0 ── host b
 //!  10.0.1.2      10.0.1.1         10.0.2.1     10.0.2.2
 //! ```
-#![cfg(target_os = "linux")]
-
-// The namespaces, the hosts, the router's process.
-mod rig;
-
+use crate::rig;
 use port::linux::interface::Interface;
 use rig::program::{Named, Program};
 use rig::{PATIENCE, Rig, sh};

@@ -1,10 +1,6 @@
 //! Faults of `wirespeed router` besides traffic: nobody reads its output, its interfaces' queues and MTUs
 //! change. It says what happened, the other ports go on, and nothing is lost uncounted.
-#![cfg(target_os = "linux")]
-
-// The namespaces, the hosts, the router's process.
-mod rig;
-
+use crate::rig;
 use port::linux::Namespace;
 use port::linux::interface::Offloads;
 use rig::program::{Named, Program};

@@ -1,9 +1,5 @@
 //! `wirespeed lab chaos` for a quarter of a minute: every fault is recovered from, nothing is left.
-#![cfg(target_os = "linux")]
-
-#[path = "../../port/tests/left_out/mod.rs"]
-mod left_out;
-
+use crate::rig::left_out;
 use lab::chaos::{ChaosError, Plan, run};
 use std::time::Duration;
 

@@ -1,0 +1,14 @@
+//! Labs on networks of this machine: routers, hosts in namespaces, machines of User Mode Linux.
+
+#[path = "../rig/mod.rs"]
+mod rig;
+
+mod access;
+mod hosts;
+mod interfaces;
+mod iperf3;
+mod lossy;
+mod queues;
+mod real_hosts;
+mod uml;
+mod uml_vlan;

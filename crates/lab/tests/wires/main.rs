@@ -1,0 +1,13 @@
+//! Benches and suites on wires of this machine, which measure.
+
+#[path = "../rig/mod.rs"]
+mod rig;
+
+use rig::left_out;
+
+mod devices;
+mod external;
+mod kernel_tester;
+mod rows;
+mod suite_jumbo;
+mod suite_wired;
