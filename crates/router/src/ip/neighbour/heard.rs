@@ -80,7 +80,7 @@ mod tests {
     fn a_full_table_forgets_who_is_stale() {
         let here = InterfaceId(1);
         let mut all = Neighbours::<u128> { max_entries: 8, ..Neighbours::default() };
-        let mut come = |all: &mut Neighbours<u128>, n: u8| {
+        let come = |all: &mut Neighbours<u128>, n: u8| {
             let (now, mac) = (Moment::from_nanos(n.into()), MacAddr([6, 0, 0, 0, 0, n]));
             all.hear(now, here, n.into(), Some(mac), Heard::Asking);
             let mut there: Vec<u128> = all.iter().map(|neighbour| neighbour.address).collect();
