@@ -4,8 +4,8 @@
 //! What is accepted at the console is compiled, alone and with others, and asked. Nothing may panic or
 //! take long; and more of a payload never makes a pattern without `$` match less.
 
+use crate::LANGUAGE;
 use config::Interpreter;
-use router::MENUS;
 use router::firewall::matcher::layer7::Patterns;
 
 /// Words of patterns.
@@ -20,7 +20,7 @@ pub fn run(input: &[u8]) {
     let pattern = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
     let payload = parts.next().unwrap_or_default();
     let payload = &payload[..payload.len().min(2048)];
-    let mut console = Interpreter::new(MENUS.to_vec());
+    let mut console = Interpreter::of(LANGUAGE.clone());
     let quoted: String = pattern
         .chars()
         .flat_map(|c| match c {

@@ -31,6 +31,14 @@ pub mod sessions;
 /// How inputs are varied without a fuzzer.
 pub mod mutate;
 
+use config::Language;
+use router::MENUS;
+use std::sync::{Arc, LazyLock};
+
+/// The router's language: to make it takes longer than most inputs do.
+static LANGUAGE: LazyLock<Arc<Language>> =
+    LazyLock::new(|| Arc::new(Language::new(MENUS.to_vec(), [])));
+
 /// A target.
 #[derive(Clone, Copy)]
 pub struct Target {

@@ -4,6 +4,7 @@
 //! same configuration again. A script that loops for ever is interrupted: the interpreter asks its
 //! host only so often.
 
+use crate::LANGUAGE;
 use config::{Interpreter, Menu};
 use port::Slab;
 use router::{MENUS, PortInfo, Router};
@@ -38,7 +39,7 @@ pub fn run(input: &[u8]) {
 
 /// A console on what a router comes with.
 pub(crate) fn console(router: &Router) -> Interpreter {
-    let mut console = Interpreter::new(MENUS.to_vec());
+    let mut console = Interpreter::of(LANGUAGE.clone());
     *console.tree_mut() = router.factory_tree();
     console
 }

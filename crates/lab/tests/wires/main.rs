@@ -1,4 +1,5 @@
 //! Benches and suites on wires of this machine, which measure.
+#![allow(clippy::duplicate_mod, reason = "a pair of veths says by itself what it lacks")]
 
 #[path = "../rig/mod.rs"]
 mod rig;

@@ -180,9 +180,9 @@ mod tests {
         for (takes, takes_none) in [
             ("packet", "slabs"),
             ("witnesses", "tcp_memory"),
-            ("devices", "world"),
+            ("wires", "simulated"),
             ("kernel", "differential"),
-            ("faults", "calc"),
+            ("routers", "calc"),
         ] {
             assert!(found.contains(takes) && !found.contains(takes_none), "{found:?}");
         }
