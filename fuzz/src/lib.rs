@@ -31,8 +31,8 @@ pub mod sessions;
 /// How inputs are varied without a fuzzer.
 pub mod mutate;
 
+use ::router::MENUS;
 use config::Language;
-use router::MENUS;
 use std::sync::{Arc, LazyLock};
 
 /// The router's language: to make it takes longer than most inputs do.
