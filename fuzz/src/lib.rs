@@ -9,6 +9,10 @@
 //! The bodies are here, so that both ways run the same. Inputs that crashed become described cases
 //! in the tests of the crate they crashed.
 
+use ::router::MENUS;
+use config::Language;
+use std::sync::{Arc, LazyLock};
+
 /// Any bytes as what others say to the router's services.
 pub mod announced;
 /// Any bytes from a client of the API.
@@ -31,11 +35,7 @@ pub mod sessions;
 /// How inputs are varied without a fuzzer.
 pub mod mutate;
 
-use ::router::MENUS;
-use config::Language;
-use std::sync::{Arc, LazyLock};
-
-/// The router's language: to make it takes longer than most inputs do.
+/// The router's language, made once for all inputs.
 static LANGUAGE: LazyLock<Arc<Language>> =
     LazyLock::new(|| Arc::new(Language::new(MENUS.to_vec(), [])));
 

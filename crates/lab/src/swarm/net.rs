@@ -114,6 +114,8 @@ const MOST_FRAMES: u64 = 2_000_000;
 const TOO_MANY: &str = "the storm has too many frames";
 /// More frames than this while no flow sends are going round for ever.
 const MOST_QUIET: u64 = 300_000;
+/// And so many where a storm's last packets are among them.
+const MOST_LAST: u64 = 3_000_000;
 
 /// Runs a case to its end, or until something is wrong.
 pub(super) fn run(case: &Case) -> Outcome {
@@ -212,8 +214,10 @@ impl<'a> Net<'a> {
         }
         self.cables.iter_mut().for_each(|cable| cable.harms.clear());
         // What a cable made two of again and again may still be on its way, until its TTL is used up.
+        let endless = "frames go round and round though nobody sends";
+        self.limit = (self.n_frames + MOST_LAST, endless);
         self.advance(self.now + LAST_HOPS)?;
-        self.limit = (self.n_frames + MOST_QUIET, "frames go round and round though nobody sends");
+        self.limit = (self.n_frames + MOST_QUIET, endless);
         self.advance(self.now + QUIET)?;
         self.compare()?;
         self.hosts.iter_mut().for_each(Host::forget);
