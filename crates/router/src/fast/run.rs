@@ -298,7 +298,7 @@ impl Run {
 
     /// Whether a packet has the run's ports, where it has ports at all.
     #[inline]
-    fn has_ports(&self, frame: &[u8]) -> bool {
+    fn has_same_ports(&self, frame: &[u8]) -> bool {
         let FiveTuple { src_port, dst_port, protocol, .. } = self.outer.tuple;
         let [[a, b], [c, d]] = [src_port, dst_port].map(u16::to_be_bytes);
         protocol != protocol::UDP || frame.get(34..38) == Some(&[a, b, c, d])
@@ -309,7 +309,7 @@ impl Run {
         let bytes = r.io.slab.bytes(frame);
         let Some(tunnel) = self.tunnel.filter(|_| !frame.has_offload()) else { return false };
         let ip_len = bytes.first_chunk::<34>().map_or(0, |head| self.head.ip_len(head));
-        if ip_len < 20 || !self.has_ports(bytes) {
+        if ip_len < 20 || !self.has_same_ports(bytes) {
             return false;
         }
         let Some(payload) = Payload::read(r, &self.outer, Some(tunnel), bytes) else {

@@ -96,7 +96,7 @@ mod tests {
         }
         assert_eq!(come(&mut all, 21), [5, 7, 8, 9, 10, 11, 12, 21]);
         assert_eq!(come(&mut all, 22), [5, 7, 9, 10, 11, 12, 21, 22]);
-        // What is typed, or answers, stays: then there is no room.
+        // Those whom somebody uses stay: then there is no room.
         for n in [5, 7, 9, 10, 11, 12, 21, 22] {
             all.want(Moment::from_nanos(30), here, n);
         }
