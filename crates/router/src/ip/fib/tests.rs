@@ -76,7 +76,7 @@ fn changes(n: usize) -> impl Strategy<Value = Vec<(Ipv4Prefix, NextHopId)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn changes_one_by_one(changes in changes(80), probes in prop::collection::vec(any::<u32>(), 20)) {

@@ -86,7 +86,7 @@ fn set(routes: &mut Routes, prefix: Ipv6Prefix, id: NextHopId) -> Option<NextHop
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn changes_one_by_one(

@@ -103,7 +103,7 @@ fn holds_in_each_window(sent: &[(u64, u32)], limit: Limit) {
 
 #[test]
 fn full_lanes_have_the_rate_together() {
-    for lanes in 1..=16 {
+    for lanes in [1, 2, 3, 5, 8, 13, 16] {
         for (rate, depth) in
             [(10_000_000, 100 * MS), (100_000_000, 10 * MS), (2_000_000_007, 100 * MS)]
         {
@@ -123,7 +123,7 @@ fn full_lanes_have_the_rate_together() {
 fn uneven_and_changing_loads_have_the_rate_together() {
     let rate = 500_000_000;
     let limit = limit(rate, 100 * MS);
-    for lanes in 2..=16usize {
+    for lanes in [2, 3, 4, 7, 12, 16usize] {
         // Each second another lane has nearly all, some have nothing, and one has little.
         let load = |lane: usize, second: u64| match (lane + second as usize) % lanes {
             0 => 2 * rate,
