@@ -54,7 +54,8 @@ const LINES: &[&str] = &[
     "/ip dhcp-server network add address=10.0.2.0/24 gateway=10.0.2.254 dns-server=8.8.8.8",
     "/ip dhcp-server config set store-leases-disk=never",
     "/ip dns set servers=1.1.1.1,8.8.8.8 allow-remote-requests=yes cache-size=4096KiB",
-    "/ip dns static add name=router.lan address=10.0.2.254 ttl=1h\n\
+    "/ip dns forwarders add name=hq dns-servers=10.0.0.9\n\
+     /ip dns static add name=router.lan address=10.0.2.254 ttl=1h\n\
      /ip dns static add regexp=^a.*b type=NXDOMAIN disabled=yes",
     "/ip nat-pmp set enabled=yes\n/ip nat-pmp interfaces add interface=ether1 type=external",
     "/ip upnp set enabled=yes\n/ip upnp interfaces add interface=ether1 type=external",

@@ -49,6 +49,13 @@ fn page() -> String {
     for (menu, why) in config::inert::TABLE {
         let _ = writeln!(page, "| `{menu}` | {why} |");
     }
+    page += "\nOf these menus only their own lines, or those that say no more than this:\n\n| menu | lines | why |\n| --- | --- | --- |\n";
+    for (menu, why) in config::inert::ALONE {
+        let _ = writeln!(page, "| `{menu}` | all | {why} |");
+    }
+    for (menu, why, said) in config::inert::SOME {
+        let _ = writeln!(page, "| `{menu}` | {} | {why} |", said.join(" "));
+    }
     page
 }
 

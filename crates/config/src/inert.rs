@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 
 /// Menus whose lines are inert: the first words of their paths, and why they have no meaning here.
 pub const TABLE: &[(&str, &str)] = &[
+    ("/app", "containers are the host's"),
     ("/caps-man", "there are no radios"),
     ("/certificate", "certificates are the host's"),
     ("/container", "containers are the host's"),
@@ -36,14 +37,22 @@ pub const TABLE: &[(&str, &str)] = &[
     ("/ip hotspot walled-garden", "there is no hotspot server"),
     // Without a policy, a peer or an identity (which are no inert menus) none of these is asked.
     ("/ip ipsec mode-config", "there is no IPsec"),
+    ("/ip ipsec peer profile", "there is no IPsec"),
     ("/ip ipsec policy group", "there is no IPsec"),
     ("/ip ipsec profile", "there is no IPsec"),
     ("/ip ipsec proposal", "there is no IPsec"),
     ("/ip ipsec settings", "there is no IPsec"),
+    ("/ip ipsec user settings", "there is no IPsec"),
     ("/ip neighbor discovery", "version 6.43's: name a list in discovery-settings"),
+    // The proxy (/ip proxy) is off.
+    ("/ip proxy access", "there is no web proxy"),
+    ("/ip proxy cache", "there is no web proxy"),
+    ("/ip proxy direct", "there is no web proxy"),
     ("/ip smb", "files are the host's"),
     ("/ip ssh", "SSH is the host's"),
     ("/ip tftp", "files are the host's"),
+    // Flows (/ip traffic-flow) are told to nobody.
+    ("/ip traffic-flow ipfix", "nobody is told of flows"),
     ("/lcd", "there is no display"),
     ("/port", "serial ports are the host's"),
     ("/routing bfd", "nothing asks BFD"),
@@ -69,6 +78,51 @@ pub const TABLE: &[(&str, &str)] = &[
     ("/user aaa", "RADIUS is not asked who may log in here"),
 ];
 
+/// The same of menus by themselves: what is below them is not, and without it none of these is asked.
+pub const ALONE: &[(&str, &str)] = &[
+    ("/mpls interface", "there is no MPLS"),
+    ("/routing bgp instance", "there is no BGP"),
+    ("/routing bgp template", "there is no BGP"),
+    ("/routing id", "there are no routing protocols"),
+    ("/routing mme", "there is no MME"),
+    ("/routing ospf area", "there is no OSPF"),
+    ("/routing ospf instance", "there is no OSPF"),
+    ("/routing rip", "there is no RIP"),
+];
+
+/// Menus of which those lines are inert that say nothing but these: what is so here anyway. A word that
+/// ends in `=` stands for any value.
+pub const SOME: &[(&str, &str, &[&str])] = &[
+    (
+        "/interface detect-internet",
+        "nobody looks for the Internet",
+        &[
+            "detect-interface-list=none",
+            "internet-interface-list=",
+            "lan-interface-list=",
+            "wan-interface-list=",
+        ],
+    ),
+    (
+        "/interface ethernet switch",
+        "there is no switch chip",
+        &[
+            "cpu-flow-control=",
+            "l3-hw-offloading=",
+            "mirror-source=none",
+            "mirror-target=none",
+            "name=",
+        ],
+    ),
+    (
+        "/interface ethernet switch port",
+        "there is no switch chip",
+        &["default-vlan-id=", "vlan-header=leave-as-is", "vlan-mode=disabled", "l3-hw-offloading="],
+    ),
+    ("/mpls", "there is no MPLS", &["allow-fast-path=", "dynamic-label-range=", "propagate-ttl="]),
+    ("/mpls ldp", "there is no MPLS", &["enabled=no", "lsr-id=", "transport-address="]),
+];
+
 /// Inert menus whose items are interfaces.
 const INTERFACES: &[&str] = &[
     "/caps-man interface",
@@ -86,7 +140,29 @@ pub fn why(menu: &str) -> Option<&'static str> {
     let is = |path: &str| {
         menu.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
-    TABLE.iter().find(|(path, _)| is(path)).map(|(_, why)| *why)
+    let alone = ALONE.iter().find(|(path, _)| *path == menu);
+    TABLE.iter().find(|(path, _)| is(path)).or(alone).map(|(_, why)| *why)
+}
+
+/// Why a line of a menu is inert, if it is.
+pub(crate) fn why_of(menu: &str, command: &str) -> Option<&'static str> {
+    let some = || {
+        let (_, why, said) = SOME.iter().find(|(path, ..)| *path == menu)?;
+        let command = joined(command);
+        let mut words = command.split_whitespace().filter(|word| word.contains('='));
+        let is_said = |word: &str| {
+            said.iter().any(|said| *said == word || said.ends_with('=') && word.starts_with(said))
+        };
+        // Which items are changed does not matter.
+        let is_inert = words.all(|word| is_said(word) || word.starts_with("default-name="));
+        (is_inert && command.starts_with("set")).then_some(*why)
+    };
+    why(menu).or_else(some)
+}
+
+/// Whether lines of a menu may be inert.
+fn has_inert(menu: &str) -> bool {
+    why(menu).is_some() || SOME.iter().any(|(path, ..)| *path == menu)
 }
 
 /// `/system inert`: the lines that are kept. Their comments say why they are inert.
@@ -106,11 +182,10 @@ pub static MENU: Menu = Menu {
 /// It would be exported as something else: its menu has a meaning, or it is no single line.
 pub(crate) fn check(item: &Item) -> Result<(), String> {
     let text = |name| item.get(name).map(Value::to_string).unwrap_or_default();
-    let menu = text("menu");
-    if why(&menu).is_none() {
+    let (menu, line) = (text("menu"), text("line"));
+    if why_of(&menu, &line).is_none() {
         return Err(format!("failure: {menu} is not inert"));
     }
-    let line = text("line");
     let alone = statements(&line).is_ok_and(|found| found.len() == 1);
     if !alone || line.contains('\n') || line.starts_with([':', '/', '#']) {
         return Err("failure: line is not one command".to_string());
@@ -125,7 +200,8 @@ pub(crate) fn export<'a>(items: impl Iterator<Item = &'a Item>, terse: bool) -> 
         let said = |name| item.get(name).map(Value::to_string).unwrap_or_default();
         let (menu, line) = (said("menu"), said("line"));
         if menu != place {
-            text += &format!("# inert: {}\n", why(&menu).unwrap_or_default());
+            let why = why_of(&menu, &line).unwrap_or_default();
+            text += &format!("# inert: {why}\n");
             if !terse {
                 text += &format!("{menu}\n");
             }
@@ -154,11 +230,15 @@ pub fn tolerant(script: &str) -> Result<(String, usize), Error> {
         done = range.end;
         let (menu, command) = split(&place, text);
         let lines = text.matches('\n').count();
-        let was_inert = why(&place).is_some();
+        let was_inert = has_inert(&place);
         if command.is_empty() {
             place.clone_from(&menu);
         }
-        match why(&menu) {
+        let inert = match command.is_empty() {
+            true => has_inert(&menu).then_some(""),
+            false => why_of(&menu, &command),
+        };
+        match inert {
             Some(_) if command.is_empty() => written += "/",
             Some(_) if !text.starts_with(':') => {
                 written += &keep(&menu, &command);
@@ -182,7 +262,8 @@ pub fn tolerant(script: &str) -> Result<(String, usize), Error> {
 
 /// The command that keeps a line.
 pub(crate) fn keep(menu: &str, command: &str) -> String {
-    let (menu, why) = (quote_always(menu), quote_always(why(menu).unwrap_or_default()));
+    let why = quote_always(why_of(menu, command).unwrap_or_default());
+    let menu = quote_always(menu);
     format!("{} add menu={menu} line={} comment={why}", MENU.path, quote_always(&joined(command)))
 }
 
@@ -264,6 +345,14 @@ mod tests {
             ),
             ("/port\n..\nip address\nadd a=b", "/\n\nip address\nadd a=b", 0),
             ("/ip hotspot\nadd interface=ether1", "/ip hotspot\nadd interface=ether1", 0),
+            (
+                "/interface ethernet switch port\nset 0 default-vlan-id=0\nset 1 vlan-mode=secure",
+                "/\n/system inert add menu=\"/interface ethernet switch port\" \
+                 line=\"set 0 default-vlan-id=0\" comment=\"there is no switch chip\"\n\
+                 /interface ethernet switch port set 1 vlan-mode=secure",
+                1,
+            ),
+            ("/routing rip network\nadd a=b", "/routing rip network\nadd a=b", 0),
         ] {
             let (written, kept) = tolerant(script).unwrap();
             assert_eq!((written.as_str(), kept), (expected, count), "{script}");

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! A script that is imported is refused whole by its first line that does not work. Here every line
-//! has its say, so that somebody with the configuration of another box learns what to expect.
+//! has its say, so that somebody with the configuration of another box learns what to expect. Of a line
+//! that gives a name and has an argument too much the rest is run, for what comes later may speak of it: the
+//! line counts as missing all the same.
 
 use crate::error::{At, Error};
 use crate::inert;
@@ -93,7 +95,7 @@ pub fn survey(
         let line =
             if command.starts_with(':') { command.clone() } else { format!("{menu} {command}") };
         let known = interpreter.menus().iter().any(|known| known.path == menu);
-        let inert = inert::why(&menu);
+        let inert = inert::why_of(&menu, &command);
         let kept = inert.map(|_| inert::keep(&menu, &command));
         let ran = interpreter.run(kept.as_deref().unwrap_or(line.trim()), status);
         let (verdict, items) = match ran {
@@ -109,7 +111,9 @@ pub fn survey(
                 } else {
                     Verdict::Refused(said(&error))
                 };
-                (verdict, Vec::new())
+                let rest =
+                    kept.is_none().then(|| run_rest(interpreter, status, line.trim(), error));
+                (verdict, rest.unwrap_or_default())
             }
         };
         let text =
@@ -118,6 +122,47 @@ pub fn survey(
         tried.push(Tried { at, menu, text, verdict, items });
     }
     Ok(tried)
+}
+
+/// Runs a command that gives a name without the arguments that are not known, or not implemented; the items
+/// it made. (Of a rule of the firewall, which nobody names, another rule would be left.)
+fn run_rest(
+    interpreter: &mut Interpreter,
+    status: &dyn Status,
+    line: &str,
+    mut error: Error,
+) -> Vec<ItemId> {
+    let mut line = line.to_string();
+    while line.contains(" name=") {
+        let too_much = ["not implemented", "expected end of command"];
+        let is_too_much = too_much.iter().any(|text| error.text.starts_with(text));
+        let Some(range) = argument(&line, error.at).filter(|_| is_too_much) else {
+            return Vec::new();
+        };
+        line.replace_range(range, "");
+        match interpreter.run(&line, status) {
+            Ok(output) => match output.reply {
+                Reply::Items(items) => return items,
+                _ => return Vec::new(),
+            },
+            Err(next) => error = next,
+        }
+    }
+    Vec::new()
+}
+
+/// Where the argument at a place stands: `name=value`, or `!name`.
+fn argument(line: &str, at: At) -> Option<Range<usize>> {
+    let statement = Lexer::new(line).next().ok()??;
+    let mut lines = vec![0];
+    lines.extend(line.match_indices('\n').map(|(at, _)| at + 1));
+    let place = offset(line, &lines, at);
+    let mut starts: Vec<usize> =
+        statement.words.iter().map(|word| offset(line, &lines, word.at)).collect();
+    starts.push(offset(line, &lines, statement.end));
+    let word = starts.windows(2).find(|word| (word[0]..word[1]).contains(&place))?;
+    let text = &line[word[0]..word[1]];
+    (text.contains('=') || text.starts_with('!')).then_some(word[0]..word[1])
 }
 
 fn said(error: &Error) -> String {

@@ -291,6 +291,7 @@ impl Router {
         let same_nd = Arc::ptr_eq(&self.program.v6.nd, &change.program.v6.nd);
         let same_dhcp6 = Arc::ptr_eq(&self.program.v6.dhcp, &change.program.v6.dhcp);
         let same_gateways6 = Arc::ptr_eq(&self.program.v6.gateways, &change.program.v6.gateways);
+        let same_lists = Arc::ptr_eq(&self.program.lists, &change.program.lists);
         let same_pools = Arc::ptr_eq(&self.program.v6.pools, &change.program.v6.pools);
         let same_wants = Arc::ptr_eq(&self.program.v6.wants, &change.program.v6.wants);
         let old = &self.program.system.discovery;
@@ -311,7 +312,7 @@ impl Router {
         if !same_discovery {
             discovery::adopt(self, now);
         }
-        if !same_nd {
+        if !same_nd || !same_lists {
             self.services.due = now;
         }
         if !same_dhcp6 || !same_pools {

@@ -145,6 +145,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &dhcp::CLIENT,
     &ip::dhcp::relay::FACILITY,
     &dns::DNS,
+    &dns::FORWARDERS,
     &dns::STATIC,
     &dns::CACHE,
     &ip::nat_pmp::FACILITY,

@@ -27,6 +27,19 @@ fn lines_have_verdicts() {
     assert_eq!(surveyed.total.percent(), 62);
 }
 
+/// Of a line with a name the rest is there for those that speak of it; of a rule there is nothing left.
+#[test]
+fn one_argument_takes_no_other_lines_along() {
+    let script = "/interface bridge add igmp-snooping=yes name=lan unknown=1\n\
+        /interface bridge port add bridge=lan interface=ether2\n\
+        /ip address add address=10.0.0.1/24 interface=lan\n\
+        /ip firewall filter add chain=forward hotspot=auth action=drop\n\
+        /ip firewall filter remove 0\n";
+    let surveyed = survey("a.rsc", script, (&[], None)).unwrap();
+    let lines: Vec<_> = surveyed.lines.iter().map(|l| (l.line, l.verdict)).collect();
+    assert_eq!(lines, [(1, "missing"), (4, "missing"), (5, "refused")], "{:#?}", surveyed.lines);
+}
+
 #[test]
 fn ports_are_those_that_are_named() {
     let script =

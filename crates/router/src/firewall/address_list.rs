@@ -8,7 +8,7 @@
 //! A rule asks both. An entry with a timeout is no item of the configuration: it ends by itself, and
 //! an export has it not.
 //!
-//! **Missing**: DNS names.
+//! Of a DNS name the addresses are such entries, as [`names`](crate::ip::dns::names) finds them out.
 
 // A set of addresses of any size.
 pub mod set;
@@ -25,6 +25,7 @@ pub use set::AddressSet;
 pub use set6::AddressSet6;
 
 use crate::firewall::menu;
+use crate::ip::dns::names::List;
 use crate::ipv6::firewall::ADDRESS_LIST as ADDRESS_LIST6;
 use config::{Tree, Value};
 use std::collections::HashMap;
@@ -39,17 +40,21 @@ pub struct AddressLists {
     /// Those of `/ipv6 firewall address-list`, the first of them empty, too.
     sets6: Vec<AddressSet6>,
     by_name6: HashMap<String, u32>,
+    /// Entries that are names.
+    names: Vec<List>,
 }
 
 impl AddressLists {
     /// The enabled entries of the menu.
     pub fn compile(tree: &Tree) -> AddressLists {
         let mut ranges: HashMap<&str, Vec<Ipv4Range>> = HashMap::new();
+        let mut names = Vec::new();
         for item in tree.enabled(menu::ADDRESS_LIST.path) {
-            if let (Some(Value::Text(list)), Some(Value::Range(range))) =
-                (item.get("list"), item.get("address"))
-            {
-                ranges.entry(list).or_default().push(*range);
+            let Some(Value::Text(list)) = item.get("list") else { continue };
+            match item.get("address") {
+                Some(Value::Range(range)) => ranges.entry(list).or_default().push(*range),
+                Some(Value::Text(name)) => names.push(List::entry(list, name, false)),
+                _ => {}
             }
         }
         let mut lists = AddressLists {
@@ -57,14 +62,18 @@ impl AddressLists {
             by_name: HashMap::new(),
             sets6: vec![AddressSet6::default()],
             by_name6: HashMap::new(),
+            names,
         };
         let mut prefixes: HashMap<&str, Vec<Ipv6Prefix>> = HashMap::new();
         for item in tree.enabled(ADDRESS_LIST6.path) {
-            if let (Some(Value::Text(list)), Some(&Value::Cidr6(address, len))) =
-                (item.get("list"), item.get("address"))
-            {
-                let prefix = Ipv6Prefix::new(address.into(), len);
-                prefixes.entry(list).or_default().push(prefix);
+            let Some(Value::Text(list)) = item.get("list") else { continue };
+            match item.get("address") {
+                Some(&Value::Cidr6(address, len)) => {
+                    let prefix = Ipv6Prefix::new(address.into(), len);
+                    prefixes.entry(list).or_default().push(prefix);
+                }
+                Some(Value::Text(name)) => lists.names.push(List::entry(list, name, true)),
+                _ => {}
             }
         }
         for (name, prefixes) in prefixes {
@@ -76,6 +85,11 @@ impl AddressLists {
             lists.sets.push(ranges.into_iter().collect());
         }
         lists
+    }
+
+    /// Entries that are names.
+    pub(crate) fn names(&self) -> &[List] {
+        &self.names
     }
 
     /// The list of this name; an empty one if it has no entry.

@@ -34,7 +34,9 @@ pub static ADDRESS_LIST: Menu = Menu {
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
         Property::new("list", WORD, "The list's name.").required().column(),
-        Property::new("address", ENTRY, "An address, a prefix or a range.").required().column(),
+        Property::new("address", ENTRY, "An address, a prefix, a range, or a name.")
+            .required()
+            .column(),
         Property::new(
             "timeout",
             Type::Time,
@@ -45,11 +47,10 @@ pub static ADDRESS_LIST: Menu = Menu {
     help: "Named sets of addresses.",
 };
 
-const ENTRY: Type = Type::Either(&[Type::Range, Type::Only(&HOST_NAME, &[], NO_NAMES)]);
-const NO_NAMES: &str = "names are not looked up; give the addresses";
+const ENTRY: Type = Type::Either(&[Type::Range, HOST_NAME]);
 
 /// `example.com`: what is no number between its dots.
-const HOST_NAME: Type = Type::Custom(|text| {
+pub(crate) const HOST_NAME: Type = Type::Custom(|text| {
     let is_label = |label: &str| {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
         !label.is_empty() && label.bytes().all(plain)

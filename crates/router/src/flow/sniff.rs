@@ -1,4 +1,4 @@
-//! `sniff-tzsp`, `sniff-pc`: copies of packets, sent to whoever watches.
+//! `sniff-tzsp`, `sniff-pc`, and the sniffer's `streaming-server`: copies, sent to whoever watches.
 //!
 //! ```text
 //! mangle: rule ─► [copy] ─► next rule … ─► [send] ─► the packet goes on
@@ -7,6 +7,8 @@
 //! tzsp  │ 1 │ 0 │ 0 1 │ 1 │ Ethernet header │ IP …      Wireshark's port is 37008
 //! pc    │ sniff-id (4) │ IP …                           PacketCable's call content, to a CALEA server
 //! ```
+//!
+//! The sniffer's are whole frames as they stand on the wire, at the end of a breath.
 //!
 //! A copy is as its rule sees the packet: edited and translated so far. Copies are no more copied, nor
 //! are the outer packets of the router's own tunnels, in which copies may lie. What does not fit one
@@ -61,6 +63,22 @@ fn copy_frame(r: &mut Router, frame: &Frame, layers: &Layers, to: Watcher) {
         Some(made) => r.tools.copies.made.push(made),
         None => r.stats.discards.add(Discard::NoFrame),
     }
+}
+
+/// Sends what the sniffer has seen to its `streaming-server`; whether that was anything.
+pub(super) fn stream(r: &mut Router, now: Moment) -> bool {
+    let Some((to, frames)) = r.tools.taps.take_streamed() else { return false };
+    let Some(own) = own_address(r, to.address) else { return false };
+    let ends = (End { address: own, port: to.port }, to);
+    for frame in frames {
+        let macs = (MacAddr::default(), MacAddr::default());
+        match datagram::udp(&mut r.io.pool, macs, ends, &[&TZSP[..], &frame].concat()) {
+            Some(made) => r.tools.copies.made.push(made),
+            None => r.stats.discards.add(Discard::NoFrame),
+        }
+    }
+    send(r, now);
+    true
 }
 
 /// Sends the copies of a packet, which has passed the rules.

@@ -2,7 +2,7 @@
 
 use super::local::refuse;
 use super::wait::{Resume, end_dropped, resume};
-use super::{link_out, vrrp_sync};
+use super::{link_out, sniff, vrrp_sync};
 use crate::discard::Discard;
 use crate::fast::{self, Passed};
 use crate::interface::InterfaceId;
@@ -25,6 +25,7 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         release(r, now);
     }
     let trees = spanning_trees(r, now);
+    let streams = r.tools.taps.any() && sniff::stream(r, now);
     let chores = now >= r.chores_at;
     if chores {
         r.chores_at = now + CHORES;
@@ -59,7 +60,7 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
     }
     // What the router's tools have sent between two breaths is in the outboxes.
     let room = r.io.room_at.is_some_and(|at| at <= now);
-    queues | trees | chores | room | std::mem::take(&mut r.tools.sent)
+    queues | trees | streams | chores | room | std::mem::take(&mut r.tools.sent)
 }
 
 /// Lets go what waits in queues and may go by now.

@@ -7,6 +7,7 @@
 use super::dhcp::client::{Leased, Machine};
 use super::dhcp::lease::Leases;
 use super::discovery;
+use super::dns::names::Names;
 use super::dns::resolver::Resolver;
 use super::fed::FedTables;
 use super::pool::Used;
@@ -38,6 +39,8 @@ pub(crate) struct Services {
     pub(crate) v6: ipv6::State,
     /// Names.
     pub(crate) resolver: Resolver,
+    /// Those in address lists.
+    pub(crate) names: Names,
     /// Ports that hosts have asked for.
     pub(crate) mappings: nat_pmp::Mappings,
     /// Who asks by UPnP.

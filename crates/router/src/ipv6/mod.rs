@@ -18,6 +18,8 @@ pub mod address;
 pub mod firewall;
 // DHCPv6: prefixes and addresses, asked for and given out.
 pub(crate) mod dhcp;
+// UDP datagrams of the router's own.
+pub(crate) mod datagram;
 // What the router has found out by itself.
 pub mod found;
 // ICMPv6 messages a router sends.

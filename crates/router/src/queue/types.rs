@@ -41,8 +41,8 @@ pub static TYPE: Menu = Menu {
             .default("5"),
         Property::new("sfq-allot", Type::Number(0, 32_767), "Bytes in a turn.").default("1514"),
         Property::new("pcq-rate", Type::Rate, "Bits per second of each sub-queue.").default("0"),
-        Property::new("pcq-limit", COUNT, "KiB that may wait in each.").default("50"),
-        Property::new("pcq-total-limit", COUNT, "KiB that may wait in all.").default("2000"),
+        Property::new("pcq-limit", KIBS, "KiB that may wait in each.").default("50"),
+        Property::new("pcq-total-limit", KIBS, "KiB that may wait in all.").default("2000"),
         Property::new(
             "pcq-classifier",
             Type::List(&Type::Enum(&["src-address", "dst-address", "src-port", "dst-port"])),
@@ -107,6 +107,12 @@ pub static TYPE: Menu = Menu {
 pub(crate) static FACILITY: Facility = Facility { factory: predefined, ..Facility::of(&TYPE) };
 
 const COUNT: Type = Type::Number(0, u32::MAX as i64);
+/// `50`, or as RouterOS 7 writes it, `50KiB`.
+const KIBS: Type =
+    Type::Custom(|text| match text.strip_suffix("KiB").unwrap_or(text).parse::<u32>() {
+        Ok(kib) => Ok(Value::Number(kib.into())),
+        Err(_) => Err("a number of KiB".to_string()),
+    });
 /// No threshold, or a time.
 const THRESHOLD: Type = Type::Or(&["", "none"], &Type::Time);
 const MASK: Type = Type::Number(0, 32);

@@ -142,8 +142,11 @@ fn changing(r: &Router, tree: &Tree) -> impl Fn(&List) -> bool + use<> {
         _ => None,
     });
     let configured = tree.items(menu::ADDRESS_LIST.path).iter();
-    let known = configured.map(|item| ListKey::of(item.name("list")));
-    let known = known.filter(|key| r.rules.lists.has(*key));
+    let known = configured.filter_map(|item| {
+        let (key, is_name) =
+            (ListKey::of(item.name("list")), matches!(item.get("address"), Some(Value::Text(_))));
+        (is_name || r.rules.lists.has(key)).then_some(key)
+    });
     let all: Vec<ListKey> = names.chain(known).collect();
     move |list| all.contains(&list.key)
 }

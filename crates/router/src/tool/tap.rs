@@ -13,6 +13,7 @@ use super::sight::Sight;
 use super::sniffer::{self, Capture, Quick};
 use super::torch::Torch;
 use crate::interface::InterfaceId;
+use crate::ip::datagram::End;
 use crate::program::Program;
 use crate::router::Router;
 use port::record::Direction;
@@ -64,6 +65,14 @@ impl Taps {
     pub(crate) fn capture(&self) -> Option<(TapId, &Capture)> {
         self.list.iter().find_map(|(id, tap)| match tap {
             Tap::Capture(capture) => Some((*id, capture)),
+            _ => None,
+        })
+    }
+
+    /// What the sniffer is to send on, and to whom.
+    pub(crate) fn take_streamed(&mut self) -> Option<(End, Vec<Box<[u8]>>)> {
+        self.list.iter_mut().find_map(|(_, tap)| match tap {
+            Tap::Capture(capture) => capture.take_streamed(),
             _ => None,
         })
     }

@@ -577,7 +577,7 @@ fn a_client_follows_its_link_and_its_server() {
 fn what_cannot_be_is_refused() {
     let mut rig = Rig::new(2, SERVER);
     for (script, words) in [
-        ("/ip pool add ranges=10.0.0.12-10.0.0.20", "overlap"),
+        ("/ip pool add ranges=10.0.0.12-10.0.0.20,10.0.0.20-10.0.0.30", "overlap"),
         ("/ip dhcp-server add interface=ether1", "has a dhcp server already"),
         ("/ip dhcp-server add interface=ether2 lease-time=0s", "at least 1s"),
         ("/ip dhcp-server lease add address=10.0.0.7", "mac-address or client-id"),

@@ -60,7 +60,7 @@ const LINES: &[(&str, &str)] = &[
     ("/interface bridge port set 0 hw=yes edge=auto point-to-point=auto", ""),
     ("/interface bridge port set 0 path-cost=10 priority=0x80 trusted=no fast-leave=no", ""),
     ("/interface bridge port set 0 path-cost=8010", ""),
-    ("/interface bridge port set 0 trusted=yes", "DHCP snooping is not built"),
+    ("/interface bridge port set 0 trusted=yes", ""),
     ("/interface bridge port set 0 bpdu-guard=yes", ""),
     // Numbers that exports of RouterOS name.
     ("/ppp profile set *0 local-address=10.9.9.1 !bridge on-up=\"\"", ""),
@@ -113,7 +113,12 @@ const LINES: &[(&str, &str)] = &[
     ("/interface bridge filter add chain=forward action=mark-packet", "this action is not built"),
     ("/ip firewall filter set 0 !in-interface-list !layer7-protocol !time", ""),
     ("/ip firewall filter set 0 layer7-protocol=\"\"", ""),
-    ("/ip firewall address-list add list=a address=example.com", "names are not looked up"),
+    ("/ip firewall address-list add list=a address=example.com", ""),
+    ("/ip dns static add name=a.lan address=10.0.0.1 regexp=\"\"", ""),
+    ("/queue type add kind=pcq name=p pcq-limit=50KiB pcq-total-limit=2000KiB", ""),
+    ("/interface bridge add fast-forward=no dhcp-snooping=yes", ""),
+    ("/ip pool add name=a ranges=10.0.0.0/26; /ip pool add name=b ranges=10.0.0.2-10.0.0.9", ""),
+    ("/ppp profile add name=p bridge-learning=no !bridge !bridge-horizon", ""),
     ("/ip firewall connection remove numbers=[find]", ""),
     ("/ip firewall connection remove [find]", ""),
     // Queues.
@@ -122,7 +127,7 @@ const LINES: &[(&str, &str)] = &[
     // The sniffer.
     ("/tool sniffer set streaming-enabled=no filter-stream=no filter-cpu=\"\"", ""),
     ("/tool sniffer set streaming-server=0.0.0.0:37008 filter-ipv6-address=\"\"", ""),
-    ("/tool sniffer set streaming-enabled=yes", "TZSP is not built"),
+    ("/tool sniffer set streaming-enabled=yes streaming-server=192.168.88.5", ""),
 ];
 
 #[test]

@@ -17,6 +17,7 @@ mod dhcp_client;
 mod dhcp_relay;
 mod discovery;
 mod dns;
+mod dns_names;
 mod facilities;
 mod fast_path;
 mod fasttrack;

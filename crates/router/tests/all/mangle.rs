@@ -310,6 +310,30 @@ fn copies_are_sent_to_a_watcher() {
     assert_eq!(rig.pass(1, &frame).len(), 1);
 }
 
+/// So are frames that the sniffer sees, as they stand on the wire, and none of those so sent.
+#[test]
+fn the_sniffer_streams_what_it_sees() {
+    let frame = udp(ip(192, 0, 2, 1)).build();
+    let mut rig = rig("/tool sniffer set streaming-enabled=yes streaming-server=10.0.3.1 \
+                       filter-direction=rx");
+    rig.run("/tool sniffer start");
+    for _ in 0..3 {
+        let out = rig.pass(1, &frame);
+        let ports: Vec<_> = out.iter().map(|(port, _)| *port).collect();
+        assert_eq!(ports, [2, 3], "{:?}", rig.router.discards());
+        let copy = &out[1].1;
+        assert_eq!(copy[36..38], u16::to_be_bytes(37008));
+        assert_eq!(copy[42..], [&[1, 0, 0, 1, 1], &frame[..]].concat());
+    }
+    rig.run("/tool sniffer stop; /tool sniffer set filter-direction=any; /tool sniffer start");
+    let out = rig.pass(1, &frame);
+    let ports: Vec<_> = out.iter().map(|(port, _)| *port).collect();
+    assert_eq!(ports, [2, 3, 3], "what came and what went, and no more");
+    rig.run("/tool sniffer stop");
+    assert_eq!(rig.pass(1, &frame).len(), 1);
+    assert!(rig.router.frames().balance());
+}
+
 /// The program that a connection begins as is shown, where a rule has looked at its first payloads.
 #[test]
 fn a_connections_program_is_shown() {

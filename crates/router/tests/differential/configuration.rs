@@ -249,6 +249,8 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/interface ethernet set ether2 mac-address=02:00:00:00:0a:02",
         "/interface bridge port remove [find interface=ether2]",
         "/interface bridge port disable [find]",
+        "/interface bridge set [find] dhcp-snooping=yes",
+        "/interface bridge port set [find interface=ether1] trusted=yes",
         "/interface bridge port enable [find]",
         "/interface list member remove [find interface=bridge1]",
         "/interface list member add list=other interface=ether2",

@@ -4,6 +4,7 @@
 use super::{discovery, local_out, output};
 use crate::discard::Discard;
 use crate::interface::InterfaceId;
+use crate::ip::dns::resolver;
 use crate::ipv6::icmp::{self, Error};
 use crate::ipv6::nd::autoconf;
 use crate::ipv6::{address, dhcp};
@@ -32,6 +33,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if Ipv6Addr::from(p.ends.dst).is_multicast() {
         return r.discard(p, Discard::NoListener);
+    }
+    if resolver::is_asked(r, &p) {
+        return resolver::receive(r, now, p);
     }
     r.tell(|| Event::Refuses(Discard::NoListener));
     match p.layers.protocol {

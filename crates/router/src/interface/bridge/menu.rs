@@ -56,7 +56,12 @@ pub static BRIDGE: Menu = Menu {
         Property::new("mac-address", Type::Mac, "The bridge's address.").read_only(),
         ARP_MODE,
         ARP_TIMEOUT,
-        Property::only("fast-forward", &Type::Bool, &["yes"], "all bridges have one fast path"),
+        Property::new(
+            "fast-forward",
+            Type::Bool,
+            "Kept: bridges of two ports are as fast as others.",
+        )
+        .default("yes"),
         Property::new("priority", HEX, "The bridge of the lowest becomes the root.")
             .default("0x8000"),
         Property::new(
@@ -119,7 +124,8 @@ pub static BRIDGE: Menu = Menu {
         asleep("query-response-interval", &Type::Time, &["10s"], FLOODED),
         asleep("startup-query-count", &COUNT, &["2"], FLOODED),
         asleep("startup-query-interval", &Type::Time, &["31s250ms"], FLOODED),
-        Property::only("dhcp-snooping", &Type::Bool, &["no"], "use /interface bridge filter"),
+        Property::new("dhcp-snooping", Type::Bool, "DHCP servers are behind trusted ports alone.")
+            .default("no"),
         asleep("add-dhcp-option82", &Type::Bool, &["no"], "DHCP packets pass unchanged"),
         Property::only(
             "max-learned-entries",
@@ -238,7 +244,8 @@ pub static PORT: Menu = Menu {
         .default("no"),
         Property::new("tag-stacking", Type::Bool, "Tag every frame again, with the pvid.")
             .default("no"),
-        Property::only("trusted", &Type::Bool, &["no"], "DHCP snooping is not built"),
+        Property::new("trusted", Type::Bool, "With dhcp-snooping: DHCP servers may be here.")
+            .default("no"),
         Property::only("multicast-router", &MULTICAST_ROUTER, &["temporary-query"], FLOODED),
         Property::only("fast-leave", &Type::Bool, &["no"], FLOODED),
     ],

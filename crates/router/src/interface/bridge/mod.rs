@@ -11,7 +11,7 @@
 //! made beforehand, one per port a frame can come from.
 //!
 //! Never copies a frame, learns or counts: the flow does, following the [`Decision`]. Missing:
-//! **IGMP and DHCP snooping**, **use-ip-firewall**, **bridge NAT**, **fast-forward**.
+//! **IGMP snooping**, **use-ip-firewall**.
 
 // `/interface bridge filter`: which frames pass.
 pub mod filter;

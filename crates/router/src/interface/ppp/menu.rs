@@ -113,6 +113,12 @@ pub(crate) static PROFILE: Menu = Menu {
             "bridge",
             "bridging by PPP (BCP) is not built; EoIP carries frames between routers",
         ),
+        Property::new("bridge-learning", CHOICE, OF_BRIDGE).default("default"),
+        Property::missing("bridge-horizon", "bridging by PPP (BCP) is not built"),
+        Property::missing("bridge-path-cost", "bridging by PPP (BCP) is not built"),
+        Property::missing("bridge-port-priority", "bridging by PPP (BCP) is not built"),
+        Property::missing("bridge-port-trusted", "bridging by PPP (BCP) is not built"),
+        Property::missing("bridge-port-vid", "bridging by PPP (BCP) is not built"),
         Property::new(
             "incoming-filter",
             Type::Text,
@@ -129,6 +135,7 @@ pub(crate) static PROFILE: Menu = Menu {
     help: "What those who log in by PPP get.",
 };
 
+const OF_BRIDGE: &str = "Kept: of bridge, which is not built.";
 const CHOICE: Type = Type::Enum(&["default", "no", "yes"]);
 const MUST: Type = Type::Enum(&["default", "no", "required", "yes"]);
 const END: Type = Type::Either(&[Type::Address, A_POOL]);

@@ -17,9 +17,8 @@ pub(crate) static DNS: Facility = Facility {
     compile: |c| c.program.dns = Arc::new(Settings::compile(c.tree)),
     setting: |status, property| match property {
         "dynamic-servers" => {
-            let servers = status.router.dynamic_servers().into_iter();
-            let shown: Vec<_> = servers.map(|at| Ipv4Addr::from(at).to_string()).collect();
-            Some(Value::Text(shown.join(",")))
+            let told = status.router.told_servers().into_iter();
+            Some(Value::Text(told.map(|at| at.to_string()).collect::<Vec<_>>().join(",")))
         }
         "cache-used" => {
             let used = status.router.services.resolver.cache.bytes().div_ceil(1024);
@@ -33,9 +32,13 @@ pub(crate) static DNS: Facility = Facility {
 /// `/ip dns static`.
 pub(crate) static STATIC: Facility = Facility {
     part_of: Some(&DNS),
-    check: |item, _| typed::check(item),
+    check: |item, tree| typed::check(item, tree),
     ..Facility::of(&menu::STATIC)
 };
+
+/// `/ip dns forwarders`.
+pub(crate) static FORWARDERS: Facility =
+    Facility { part_of: Some(&DNS), ..Facility::of(&menu::FORWARDERS) };
 
 /// `/ip dns cache`.
 pub(crate) static CACHE: Facility = Facility {

@@ -9,7 +9,7 @@ pub(crate) const DNS: Menu = Menu {
     path: "/ip dns",
     kind: MenuKind::Settings,
     properties: &[
-        Property::new("servers", Type::List(&Type::Address), "Name servers to ask."),
+        Property::new("servers", Type::List(&SERVER), "Name servers to ask."),
         Property::new("dynamic-servers", WORD, "Those that DHCP clients were told.").read_only(),
         Property::only("use-doh-server", &Type::Text, &[""], NO_HTTPS),
         Property::only("verify-doh-cert", &Type::Bool, &["no"], NO_HTTPS),
@@ -57,8 +57,8 @@ pub(crate) const STATIC: Menu = Menu {
         Property::new("match-subdomain", Type::Bool, "Names below it, too.").default("no"),
         Property::new(
             "forward-to",
-            Type::List(&Type::Address),
-            "Of FWD: name servers to ask; none: those of /ip dns.",
+            Type::List(&FORWARD_TO),
+            "Of FWD: name servers to ask, or who stands in /ip dns forwarders; none: those of /ip dns.",
         ),
         Property::new(
             "address-list",
@@ -77,6 +77,20 @@ pub(crate) const STATIC: Menu = Menu {
     help: "Names that are answered here.",
 };
 
+/// `/ip dns forwarders`.
+pub(crate) const FORWARDERS: Menu = Menu {
+    path: "/ip dns forwarders",
+    kind: MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: false },
+    properties: &[
+        Property::new("name", Type::Text, "The name, for forward-to.").required().column(),
+        Property::new("dns-servers", Type::List(&SERVER), "Name servers to ask.").column(),
+        Property::only("doh-servers", &Type::Text, &[""], NO_HTTPS),
+        Property::new("verify-doh-cert", Type::Bool, "Kept: of doh-servers, which are not asked.")
+            .default("yes"),
+    ],
+    help: "Name servers that stand together under a name.",
+};
+
 /// `/ip dns cache`.
 pub(crate) const CACHE: Menu = Menu {
     path: "/ip dns cache",
@@ -90,6 +104,8 @@ pub(crate) const CACHE: Menu = Menu {
     help: "What name servers have said.",
 };
 
+const SERVER: Type = Type::Either(&[Type::Address, Type::Address6]);
+const FORWARD_TO: Type = Type::Either(&[Type::Address, Type::Address6, WORD]);
 const SHORT: Type = Type::Number(0, 65535);
 const KIND: Type = Type::Enum(&["A", "AAAA", "CNAME", "FWD", "MX", "NS", "NXDOMAIN", "SRV", "TXT"]);
 const NO_HTTPS: &str = "names are asked for by UDP";

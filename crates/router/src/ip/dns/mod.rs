@@ -8,8 +8,9 @@
 //! A response is kept whole, under its question alone: what it says of other names beside is passed on
 //! and never believed. Who asks the same meanwhile waits with the first.
 //!
-//! **Missing**: TCP (what is too long is marked so), DNS over HTTPS, IPv6 servers, names for the router's
-//! own tools and address lists.
+//! Servers are asked, and clients answered, over either family.
+//!
+//! **Missing**: TCP (what is too long is marked so), DNS over HTTPS, names for the router's own tools.
 
 // The property tables.
 pub(crate) mod menu;
@@ -17,6 +18,8 @@ pub(crate) mod menu;
 pub(crate) mod typed;
 // What servers have said.
 pub(crate) mod cache;
+// Names in address lists.
+pub(crate) mod names;
 // Queries, answered and passed on.
 pub(crate) mod resolver;
 // What is done with the menus.

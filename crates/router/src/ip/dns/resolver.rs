@@ -12,23 +12,27 @@
 
 use super::cache::{Cache, Key};
 use super::menu::{self, DNS};
-use super::typed::{Record, Typed};
+use super::names::{self, List};
+use super::typed::{Record, Typed, server};
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
-use crate::flow;
+use crate::interface::InterfaceId;
 use crate::ip::address;
 use crate::ip::datagram::{self, End};
 use crate::ip::family::Block;
 use crate::ip::route::Target;
+use crate::ipv6;
+use crate::packet::Ends;
 use crate::packet::Packet;
 use crate::program::Program;
 use crate::router::Router;
 use crate::story::{Event, Made};
-use config::{Tree, Value};
+use config::Tree;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
+use wire::Moment;
 use wire::dns::{self, Message, PLAIN_LEN, code, flag, kind};
-use wire::layers::protocol;
-use wire::{MacAddr, Moment};
+use wire::layers::{ETHERTYPE_IPV6, protocol};
 
 /// What fits a frame, beside the headers: RFC 9715's advice against fragments.
 const MAX_LEN: usize = 1400;
@@ -42,7 +46,7 @@ const ZONES: std::ops::RangeInclusive<u16> = 251..=252;
 /// `/ip dns`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    pub(crate) servers: Vec<u32>,
+    pub(crate) servers: Vec<IpAddr>,
     remote: bool,
     max_len: usize,
     server_timeout: Duration,
@@ -56,12 +60,8 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn compile(tree: &Tree) -> Settings {
         let read = tree.read_settings(&DNS);
-        let address = |value: &Value| match value {
-            Value::Address(address) => Some(u32::from(*address)),
-            _ => None,
-        };
         Settings {
-            servers: read.list("servers").iter().filter_map(address).collect(),
+            servers: read.list("servers").iter().filter_map(server).collect(),
             remote: read.bool("allow-remote-requests"),
             max_len: (read.number("max-udp-packet-size") as usize).min(MAX_LEN),
             server_timeout: read.time("query-server-timeout").max(Duration::from_millis(100)),
@@ -77,9 +77,9 @@ impl Settings {
 /// Somebody who has asked.
 #[derive(Clone, Debug)]
 struct Waiter {
-    from: End,
+    from: SocketAddr,
     /// Whom it has asked: the answer comes from there.
-    to: End,
+    to: SocketAddr,
     id: u16,
     flags: u16,
     /// The question in its own spelling.
@@ -96,11 +96,11 @@ struct Pending {
     key: Key,
     id: u16,
     /// Ours and the server's.
-    ends: (End, End),
+    ends: (SocketAddr, SocketAddr),
     /// Whom to ask, if not those who are asked for everything.
-    servers: Vec<u32>,
+    servers: Vec<IpAddr>,
     /// Address lists that the answer's addresses go to.
-    lists: Vec<String>,
+    lists: Vec<List>,
     /// How many servers were asked.
     tries: usize,
     due: Moment,
@@ -124,18 +124,28 @@ pub(crate) fn is_asked(r: &Router, p: &Packet) -> bool {
     tuple.protocol == protocol::UDP && (query || awaited(r, p).is_some())
 }
 
-fn awaited(r: &Router, p: &Packet) -> Option<usize> {
+/// Who has sent a packet, and to whom.
+fn ends(p: &Packet) -> (SocketAddr, SocketAddr) {
     let tuple = &p.layers.tuple;
-    let (from, to) = (
-        End { address: tuple.src, port: tuple.src_port },
-        End { address: tuple.dst, port: tuple.dst_port },
-    );
+    let (src, dst): (IpAddr, IpAddr) = match p.layers.ether_type {
+        ETHERTYPE_IPV6 => (Ipv6Addr::from(p.ends.src).into(), Ipv6Addr::from(p.ends.dst).into()),
+        _ => (Ipv4Addr::from(tuple.src).into(), Ipv4Addr::from(tuple.dst).into()),
+    };
+    ((src, tuple.src_port).into(), (dst, tuple.dst_port).into())
+}
+
+fn awaited(r: &Router, p: &Packet) -> Option<usize> {
+    let (from, to) = ends(p);
     r.services.resolver.pending.iter().position(|pending| pending.ends == (to, from))
 }
 
 /// A query or a response has come to LOCAL IN.
 pub(crate) fn receive(r: &mut Router, now: Moment, p: Packet) {
-    let bytes = r.datagram(&p).map(<[u8]>::to_vec).unwrap_or_default();
+    let payload = match p.layers.ether_type {
+        ETHERTYPE_IPV6 => ipv6::datagram::payload(r, &p),
+        _ => r.datagram(&p),
+    };
+    let bytes = payload.map(<[u8]>::to_vec).unwrap_or_default();
     let Some(read) = Message::read(&bytes) else { return r.discard(p, Discard::BadDns) };
     let done = match awaited(r, &p) {
         Some(place) => response(r, now, place, bytes, read),
@@ -153,10 +163,10 @@ fn query(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8], read: &Message) 
     if read.flags & flag::RESPONSE != 0 {
         return None;
     }
-    let tuple = p.layers.tuple;
+    let (from, to) = ends(p);
     let mut waiter = Waiter {
-        from: End { address: tuple.src, port: tuple.src_port },
-        to: End { address: tuple.dst, port: tuple.dst_port },
+        from,
+        to,
         id: read.id,
         flags: read.flags,
         question: bytes[12..read.question_end].to_vec(),
@@ -193,66 +203,103 @@ fn query(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8], read: &Message) 
         answer_with(r, now, &waiter, &answer);
         return Some(());
     }
-    if let Some(same) = r.services.resolver.pending.iter_mut().find(|other| other.key == key) {
+    if let Some(same) = pending_of(r, &key, &lists) {
         if same.waiters.len() < MAX_WAITERS {
             same.waiters.push(waiter);
         }
         return Some(());
     }
-    let end = now + program.dns.total_timeout;
-    let none = End { address: 0, port: 0 };
-    let waiters = vec![waiter];
-    let ends = (none, none);
-    let mut pending =
-        Pending { key, id: 0, ends, servers, lists, tries: 0, due: now, end, waiters };
-    let room = r.services.resolver.pending.len() < program.dns.max_queries;
-    match room && ask(r, now, &program, &mut pending) {
-        true => r.services.resolver.pending.push(pending),
-        false => fail(r, now, &pending),
+    if let Some(pending) = begin(r, now, key, servers, lists, vec![waiter]) {
+        fail(r, now, &pending);
     }
     Some(())
 }
 
-/// The address of a name, for the router itself; if it is not known yet, name servers are asked, and it
-/// is a little later.
-pub(crate) fn lookup(r: &mut Router, now: Moment, name: &str) -> Option<u32> {
-    let program = r.program.clone();
-    let mut key = (name.to_string(), kind::A);
-    let (mut servers, mut lists) = (Vec::new(), Vec::new());
-    let first = |records: &[Record]| {
-        let address = records.iter().find(|(_, kind, ..)| *kind == kind::A)?;
-        address.3.as_slice().try_into().ok().map(u32::from_be_bytes)
-    };
-    if let Some(known) = program.dns.typed.find(name, kind::A) {
-        match known.open {
-            Some(other) => (key.0, servers, lists) = (other, known.servers, known.lists),
-            None => return first(&known.records),
+/// The question that is under way already; its answer's addresses go to these lists, too.
+fn pending_of<'r>(r: &'r mut Router, key: &Key, lists: &[List]) -> Option<&'r mut Pending> {
+    let all = &mut r.services.resolver.pending;
+    let same = all.iter_mut().find(|other| other.key == *key)?;
+    for list in lists {
+        if !same.lists.contains(list) {
+            same.lists.push(list.clone());
         }
+    }
+    Some(same)
+}
+
+/// Asks a server; gives the question back where none can be asked.
+fn begin(
+    r: &mut Router,
+    now: Moment,
+    key: Key,
+    servers: Vec<IpAddr>,
+    lists: Vec<List>,
+    waiters: Vec<Waiter>,
+) -> Option<Pending> {
+    let program = r.program.clone();
+    let (end, none) = (now + program.dns.total_timeout, SocketAddr::from(([0; 4], 0)));
+    let ends = (none, none);
+    let mut pending =
+        Pending { key, id: 0, ends, servers, lists, tries: 0, due: now, end, waiters };
+    let room = r.services.resolver.pending.len() < program.dns.max_queries;
+    if !room || !ask(r, now, &program, &mut pending) {
+        return Some(pending);
+    }
+    r.services.resolver.pending.push(pending);
+    None
+}
+
+/// What is known of a name, record by record; if that is nothing yet, name servers are asked, and it is
+/// a little later.
+pub(super) fn known(
+    r: &mut Router,
+    now: Moment,
+    name: &str,
+    kind: u16,
+    to: Option<&List>,
+) -> Option<Vec<(u16, u32, Vec<u8>)>> {
+    let program = r.program.clone();
+    let mut key = (name.to_ascii_lowercase(), kind);
+    let (mut servers, mut lists) = (Vec::new(), Vec::new());
+    if let Some(known) = program.dns.typed.find(&key.0, kind) {
+        let Some(other) = known.open else {
+            let said = known.records.into_iter();
+            return Some(said.map(|(_, kind, ttl, data)| (kind, ttl, data)).collect());
+        };
+        (key.0, servers, lists) = (other, known.servers, known.lists);
     }
     if let Some(kept) = r.services.resolver.cache.get(now, &key) {
-        let mut records = kept.read.records.iter().filter(|record| record.kind == kind::A);
-        let data = kept.message.get(records.next()?.data.clone())?;
-        return data.try_into().ok().map(u32::from_be_bytes);
+        let answer = kept.now(now, program.dns.max_ttl);
+        let read = Message::read(&answer)?;
+        let said = said(&answer, &read).into_iter();
+        return Some(said.map(|(kind, ttl, data)| (kind, ttl, data.to_vec())).collect());
     }
-    let pendings = &r.services.resolver.pending;
-    if pendings.len() < program.dns.max_queries && !pendings.iter().any(|other| other.key == key) {
-        let end = now + program.dns.total_timeout;
-        let none = End { address: 0, port: 0 };
-        let (ends, waiters) = ((none, none), Vec::new());
-        let mut pending =
-            Pending { key, id: 0, ends, servers, lists, tries: 0, due: now, end, waiters };
-        if ask(r, now, &program, &mut pending) {
-            r.services.resolver.pending.push(pending);
-        }
+    lists.extend(to.cloned());
+    if pending_of(r, &key, &lists).is_none() {
+        begin(r, now, key, servers, lists, Vec::new());
     }
     None
 }
 
+/// The address of a name, for the router itself; if it is not known yet, it is a little later.
+pub(crate) fn lookup(r: &mut Router, now: Moment, name: &str) -> Option<u32> {
+    let records = known(r, now, name, kind::A, None)?;
+    let (.., data) = records.iter().find(|(kind, ..)| *kind == kind::A)?;
+    data.as_slice().try_into().ok().map(u32::from_be_bytes)
+}
+
 /// The servers to ask, in order, but for the router itself.
-fn servers(r: &Router, program: &Program) -> Vec<u32> {
-    let mut servers = r.name_servers();
-    servers.retain(|&server| !program.is_local(server));
+fn servers(r: &Router, program: &Program) -> Vec<IpAddr> {
+    let mut servers = r.all_name_servers();
+    servers.retain(|&server| !is_own(program, server));
     servers
+}
+
+fn is_own(program: &Program, server: IpAddr) -> bool {
+    match server {
+        IpAddr::V4(server) => program.is_local(server.into()),
+        IpAddr::V6(server) => program.v6.routes.is_own(server.into()),
+    }
 }
 
 /// Asks the next server; no if there is none, or no way to any.
@@ -260,18 +307,24 @@ fn ask(r: &mut Router, now: Moment, program: &Program, pending: &mut Pending) ->
     let mut servers = servers(r, program);
     let mut first = r.services.resolver.good;
     if !pending.servers.is_empty() {
-        let others = pending.servers.iter().filter(|&&server| !program.is_local(server));
+        let others = pending.servers.iter().filter(|&&server| !is_own(program, server));
         (servers, first) = (others.copied().collect(), 0);
     }
     for _ in 0..servers.len() {
         let server = servers[(first + pending.tries) % servers.len()];
         pending.tries += 1;
-        let Some(own) = own_address(r, server) else { continue };
+        let own = match server {
+            IpAddr::V4(to) => own_address(r, to.into()).map(|own| Ipv4Addr::from(own).into()),
+            IpAddr::V6(to) => {
+                let own = ipv6::datagram::own_address(r, to.into());
+                own.map(|own| Ipv6Addr::from(own).into())
+            }
+        };
+        let Some::<IpAddr>(own) = own else { continue };
         let dice = r.services.dice.throw();
         let port = PORTS.start + (dice >> 16) % (PORTS.end - PORTS.start);
         pending.id = dice as u16;
-        pending.ends =
-            (End { address: own, port: port as u16 }, End { address: server, port: dns::PORT });
+        pending.ends = ((own, port as u16).into(), (server, dns::PORT).into());
         pending.due = (now + program.dns.server_timeout).min(pending.end);
         let (name, kind) = &pending.key;
         let max_len = program.dns.max_len as u16;
@@ -317,8 +370,8 @@ fn response(
     }
     let pending = resolver.pending.swap_remove(place);
     let read = without_edns(&mut bytes, read)?;
-    let servers = r.name_servers();
-    let good = servers.iter().position(|&server| server == pending.ends.1.address);
+    let servers = r.all_name_servers();
+    let good = servers.iter().position(|&server| server == pending.ends.1.ip());
     if pending.servers.is_empty() {
         r.services.resolver.good = good.unwrap_or(0);
     }
@@ -340,24 +393,25 @@ fn said<'b>(bytes: &'b [u8], read: &Message) -> Vec<(u16, u32, &'b [u8])> {
 }
 
 /// Enters the addresses that are answered into address lists, for as long as they may be believed.
-fn enter(r: &mut Router, now: Moment, lists: &[String], said: &[(u16, u32, &[u8])]) {
+pub(super) fn enter(r: &mut Router, now: Moment, lists: &[List], said: &[(u16, u32, &[u8])]) {
     for list in lists {
         for (kind, ttl, data) in said {
-            let time = Some(Duration::from_secs((*ttl).max(1).into()));
+            let time = list.time(*ttl);
             match *kind {
-                kind::A => {
+                kind::A if list.is_for(kind::A) => {
                     let Ok(bytes) = (*data).try_into() else { continue };
                     let address = Block::host(u32::from_be_bytes(bytes));
-                    r.rules.lists.add(list, address, time, now);
+                    r.rules.lists.add(&list.name, address, Some(time), now);
                 }
-                kind::AAAA => {
+                kind::AAAA if list.is_for(kind::AAAA) => {
                     let Ok(bytes) = (*data).try_into() else { continue };
                     let address = Block::host(u128::from_be_bytes(bytes));
-                    r.rules.lists6.add(list, address, time, now);
+                    r.rules.lists6.add(&list.name, address, Some(time), now);
                 }
                 _ => {}
             }
         }
+        r.services.names.entered(now, list, said);
     }
     if !lists.is_empty() {
         r.follow_lists();
@@ -445,18 +499,21 @@ fn fail(r: &mut Router, now: Moment, pending: &Pending) {
     }
 }
 
-fn send(r: &mut Router, now: Moment, ends: (End, End), payload: &[u8]) {
-    let macs = (MacAddr::default(), MacAddr::default());
-    match datagram::udp(&mut r.io.pool, macs, ends, payload) {
-        Some(frame) => {
-            r.stats.tally.made += 1;
-            r.tools.sent = true;
-            r.tell(|| Event::Makes(Made::Dns));
-            flow::local_out(r, now, frame);
-            r.tell(|| Event::Done);
+fn send(r: &mut Router, now: Moment, ends: (SocketAddr, SocketAddr), payload: &[u8]) {
+    r.tell(|| Event::Makes(Made::Dns));
+    let ports = (ends.0.port(), ends.1.port());
+    match (ends.0.ip(), ends.1.ip()) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            let end = |address: Ipv4Addr, port| End { address: address.into(), port };
+            datagram::send(r, now, (end(src, ports.0), end(dst, ports.1)), payload);
         }
-        None => r.stats.discards.add(Discard::NoFrame),
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            let ends = Ends { src: src.into(), dst: dst.into() };
+            ipv6::datagram::send(r, now, InterfaceId::NONE, ends, ports, payload);
+        }
+        _ => {}
     }
+    r.tell(|| Event::Done);
 }
 
 /// Does what is due: other servers are asked, what has ended is forgotten. Returns when something is
@@ -471,8 +528,9 @@ pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
             false => fail(r, now, &pending),
         }
     }
-    let kept = r.services.resolver.cache.expire(now);
-    r.services.resolver.pending.iter().map(|pending| pending.due).chain(kept).min()
+    let (kept, names) = (r.services.resolver.cache.expire(now), names::tick(r, now));
+    let pending = r.services.resolver.pending.iter().map(|pending| pending.due);
+    pending.chain(kept).chain(names).min()
 }
 
 /// The settings have changed.
@@ -487,11 +545,28 @@ pub(crate) fn adopt(r: &mut Router, now: Moment) {
 }
 
 impl Router {
-    /// All name servers that are asked: those typed, and those that DHCP clients and sessions
+    /// The name servers of IPv4 that are asked: those typed, and those that DHCP clients and sessions
     /// were told.
     pub(crate) fn name_servers(&self) -> Vec<u32> {
+        let servers = self.all_name_servers().into_iter();
+        let of_ipv4 = servers.filter_map(|server| match server {
+            IpAddr::V4(server) => Some(server.into()),
+            IpAddr::V6(_) => None,
+        });
+        of_ipv4.collect()
+    }
+
+    /// The same of both families, those last that DHCPv6 and other routers have told.
+    fn all_name_servers(&self) -> Vec<IpAddr> {
         let mut servers = self.program.dns.servers.clone();
-        servers.extend(self.dynamic_servers());
+        servers.extend(self.told_servers());
         servers
+    }
+
+    /// Those that the router was told.
+    pub(super) fn told_servers(&self) -> Vec<IpAddr> {
+        let told = self.dynamic_servers().into_iter().map(|at| Ipv4Addr::from(at).into());
+        let told6 = ipv6::dhcp::dns_servers(self).into_iter().map(|at| Ipv6Addr::from(at).into());
+        told.chain(told6).collect()
     }
 }

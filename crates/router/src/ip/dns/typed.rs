@@ -4,12 +4,13 @@
 //! here alone: of the kind that was not typed there is nothing. Of `FWD` the names are known, and others
 //! are asked for what they say.
 
-use super::menu::STATIC;
+use super::menu::{FORWARDERS, STATIC};
+use super::names::List;
 use crate::firewall::matcher::layer7;
 use config::{Item, Read, Tree, Value};
 use regex_automata::meta::Regex;
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::dns::{self, code, kind};
 
 /// The memory of one pattern's automaton, bytes.
@@ -33,10 +34,11 @@ pub(super) fn text(text: &str) -> Result<Value, String> {
     }
 }
 
-/// A `regexp`.
+/// A `regexp`; an empty one is none.
 pub(super) fn regexp(text: &str) -> Result<Value, String> {
-    match text.is_empty() || text.len() > 255 {
-        true => Err("a regular expression of 1 to 255 characters".to_string()),
+    match text.len() > 255 {
+        true => Err("a regular expression of up to 255 characters".to_string()),
+        false if text.is_empty() => Ok(Value::Text(String::new())),
         false => match layer7::automaton(&[text], MAX_AUTOMATON) {
             Ok(_) => Ok(Value::Text(text.to_string())),
             Err(why) => Err(format!("a regular expression: {why}")),
@@ -64,7 +66,7 @@ enum Said {
     /// Other kinds: which, and the data.
     Data(u16, Vec<u8>),
     /// These servers know.
-    Forward(Vec<u32>),
+    Forward(Vec<IpAddr>),
 }
 
 #[derive(Clone, Debug)]
@@ -74,7 +76,7 @@ struct Entry {
     /// Names below it, too.
     below: bool,
     /// The address list that what is said goes to.
-    list: Option<String>,
+    list: Option<List>,
 }
 
 /// All of it.
@@ -99,9 +101,9 @@ pub(crate) struct Answer {
     /// A name that is not typed, which the last one stands for: what is said of it belongs here, too.
     pub(crate) open: Option<String>,
     /// The servers that know it; none: those that are asked for everything.
-    pub(super) servers: Vec<u32>,
+    pub(super) servers: Vec<IpAddr>,
     /// Address lists that the addresses go to.
-    pub(super) lists: Vec<String>,
+    pub(super) lists: Vec<List>,
 }
 
 impl Typed {
@@ -109,9 +111,10 @@ impl Typed {
     pub(crate) fn compile(tree: &Tree) -> Typed {
         let mut all = Typed::default();
         for item in tree.read(&STATIC).filter(|item| !item.bool("disabled")) {
-            let Some(said) = said(&item) else { continue };
+            let Some(said) = said(&item, tree) else { continue };
             let ttl = item.time("ttl").as_secs().min(i32::MAX as u64) as u32;
             let list = Some(item.text("address-list")).filter(|list| !list.is_empty());
+            let list = list.map(List::typed);
             all.any_forward |= matches!(said, Said::Forward(_));
             let entry = Entry { said, ttl, below: item.bool("match-subdomain"), list };
             let (name, pattern) = (item.text("name").to_ascii_lowercase(), item.text("regexp"));
@@ -207,7 +210,7 @@ impl Typed {
 }
 
 /// What an item says, if it says anything.
-fn said(item: &Read) -> Option<Said> {
+fn said(item: &Read, tree: &Tree) -> Option<Said> {
     let name = |property: &str| {
         let name = Some(item.text(property)).filter(|name| !name.is_empty())?;
         dns::name_bytes(&name)
@@ -228,18 +231,34 @@ fn said(item: &Read) -> Option<Said> {
             Said::Data(kind::TXT, strings.collect())
         }
         "FWD" => {
-            let servers = item.list("forward-to");
-            let server = |server: &Value| match server {
-                Value::Address(address) => Some(u32::from(*address)),
-                _ => None,
-            };
-            Said::Forward(servers.iter().filter_map(server).collect())
+            let all = item.list("forward-to");
+            let servers = all.iter().flat_map(|to| match to {
+                Value::Text(name) => forwarder(tree, name).unwrap_or_default(),
+                to => server(to).into_iter().collect(),
+            });
+            Said::Forward(servers.collect())
         }
         "NXDOMAIN" => Said::NoSuchName,
         "CNAME" => Said::Cname(Some(item.text("cname")).filter(|name| !name.is_empty())?),
         "AAAA" => Said::Aaaa(item.text("address").parse().ok()?),
         _ => Said::A(item.text("address").parse().ok()?),
     })
+}
+
+/// The server of a value.
+pub(super) fn server(value: &Value) -> Option<IpAddr> {
+    match *value {
+        Value::Address(address) => Some(address.into()),
+        Value::Address6(address) => Some(address.into()),
+        _ => None,
+    }
+}
+
+/// The servers of `/ip dns forwarders` that have a name together.
+fn forwarder(tree: &Tree, name: &str) -> Option<Vec<IpAddr>> {
+    let mut all = tree.read(&FORWARDERS);
+    let it = all.find(|item| item.text("name") == name && !item.bool("disabled"))?;
+    Some(it.list("dns-servers").iter().filter_map(server).collect())
 }
 
 /// The address of a name as `4.3.2.1.in-addr.arpa`.
@@ -259,14 +278,23 @@ const NEEDS: &[(&str, &str)] = &[
 ];
 
 /// What an item that is added or changed must not be.
-pub(super) fn check(item: &Item) -> Result<(), String> {
+pub(super) fn check(item: &Item, tree: &Tree) -> Result<(), String> {
     let read = STATIC.read(item);
     match (read.text("name").is_empty(), read.text("regexp").is_empty()) {
         (true, true) => return Err("failure: either name or regexp must be specified".to_string()),
         (false, false) => return Err("failure: name and regexp exclude each other".to_string()),
         _ => {}
     }
-    if said(&read).is_some() {
+    for to in read.list("forward-to") {
+        if let Value::Text(name) = to
+            && !tree.read(&FORWARDERS).any(|known| known.text("name") == *name)
+        {
+            return Err(format!(
+                "failure: forward-to takes addresses and names of /ip dns forwarders; there is no {name}"
+            ));
+        }
+    }
+    if said(&read, tree).is_some() {
         return Ok(());
     }
     let kind = read.text("type");

@@ -25,16 +25,15 @@ pub(crate) mod server;
 // What the configuration means.
 pub(crate) mod settings;
 
+use super::datagram::{payload, send};
 use super::nd::autoconf;
-use super::{ALL_NODES, address, icmp};
+use super::{ALL_NODES, address};
 use crate::discard::Discard;
-use crate::flow;
 use crate::interface::InterfaceId;
 use crate::packet::{Ends, Packet};
 use crate::program::Program;
 use crate::router::Router;
 use settings::Relay;
-use wire::checksum::Sum;
 use wire::dhcp6::{CLIENT_PORT, Message, Relayed, SERVER_PORT};
 use wire::layers::protocol;
 use wire::{MacAddr, Moment};
@@ -97,17 +96,6 @@ fn hear(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// What a UDP datagram says; `None` if it is damaged.
-fn payload<'a>(r: &'a Router, p: &'a Packet) -> Option<&'a [u8]> {
-    let bytes = r.transport(p);
-    let len = usize::from(u16::from_be_bytes([*bytes.get(4)?, *bytes.get(5)?]));
-    let udp = bytes.get(..len)?;
-    let (src, dst) = (p.ends.src.to_be_bytes(), p.ends.dst.to_be_bytes());
-    let sum = Sum::pseudo_ipv6(src, dst, protocol::UDP, len as u32).bytes(udp);
-    let intact = p.frame.has_offload() || sum.is_ok() && udp.get(6..8)? != [0, 0];
-    udp.get(8..).filter(|_| intact)
-}
-
 /// Sends a message by an interface, from its own address there.
 fn say(
     r: &mut Router,
@@ -119,34 +107,6 @@ fn say(
 ) {
     let Some(src) = address::source(&r.program.v6.addresses, interface, ALL_NODES) else { return };
     send(r, now, interface, Ends { src, dst }, ports, &message.to_bytes());
-}
-
-/// Sends bytes; by this interface if they are for a link.
-fn send(
-    r: &mut Router,
-    now: Moment,
-    interface: InterfaceId,
-    ends: Ends,
-    (src_port, dst_port): (u16, u16),
-    bytes: &[u8],
-) {
-    let len = 8 + bytes.len();
-    let frame = icmp::packet(&mut r.io.pool, ends, protocol::UDP, 64, len, |udp| {
-        udp[..2].copy_from_slice(&src_port.to_be_bytes());
-        udp[2..4].copy_from_slice(&dst_port.to_be_bytes());
-        udp[4..6].copy_from_slice(&(len as u16).to_be_bytes());
-        udp[6..8].fill(0);
-        udp[8..].copy_from_slice(bytes);
-        let (src, dst) = (ends.src.to_be_bytes(), ends.dst.to_be_bytes());
-        let sum = Sum::pseudo_ipv6(src, dst, protocol::UDP, len as u32).bytes(udp).finish();
-        // A sum of 0 says that there is none (RFC 8200 §8.1).
-        let sum = if sum == 0 { 0xffff } else { sum };
-        udp[6..8].copy_from_slice(&sum.to_be_bytes());
-    });
-    let Some(frame) = frame else { return r.stats.discards.add(Discard::NoFrame) };
-    r.stats.tally.made += 1;
-    r.tools.sent = true;
-    flow::v6::local_out(r, now, frame, interface);
 }
 
 /// Who the router is on an interface: a DUID of its MAC address (RFC 8415 §11.4).

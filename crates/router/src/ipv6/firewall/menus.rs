@@ -5,7 +5,9 @@ use crate::firewall::connection::menu::CONNECTION_PROPERTIES;
 use crate::firewall::effect::{NEW_MSS, NEW_PRIORITY, NEW_TTL};
 use crate::firewall::matcher::block;
 use crate::firewall::matcher::v6::read_headers;
-use crate::firewall::menu::{ADDRESS_TYPES, NO_ACTION, RULES, TAIL, WORD, join, matcher_named};
+use crate::firewall::menu::{
+    ADDRESS_TYPES, HOST_NAME, NO_ACTION, RULES, TAIL, WORD, join, matcher_named,
+};
 use crate::firewall::{raw, syntax};
 use config::{Menu, MenuKind, Property, Type};
 
@@ -55,7 +57,7 @@ pub static ADDRESS_LIST: Menu = Menu {
     kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: false },
     properties: &[
         Property::new("list", WORD, "The list's name.").required().column(),
-        Property::new("address", Type::Cidr6, "An address or a prefix.").required().column(),
+        Property::new("address", ENTRY, "An address, a prefix, or a name.").required().column(),
         Property::new(
             "timeout",
             Type::Time,
@@ -66,6 +68,8 @@ pub static ADDRESS_LIST: Menu = Menu {
     ],
     help: "Named sets of IPv6 addresses.",
 };
+
+const ENTRY: Type = Type::Either(&[Type::Cidr6, HOST_NAME]);
 
 /// The order in which a rule's matchers are tried: IPv4's, as far as IPv6 has them.
 pub(crate) const ORDER: [&str; 42] = [

@@ -273,7 +273,16 @@ impl<'a> Writer<'a> {
         };
         let mut open = true;
         for met in met {
-            let Some(item) = self.tree.item(menu.path, met.rule) else { continue };
+            let Some(item) = self.tree.item(menu.path, met.rule) else {
+                // A bridge's own, `dhcp-snooping`.
+                if met.failed.is_none() {
+                    let text = "dhcp-snooping: matches, drop".to_string();
+                    let (verdict, makes) = (Verdict::Matches, self.makes);
+                    self.rows.push(Row { verdict, text, makes, ..Row::default() });
+                    open = false;
+                }
+                continue;
+            };
             let outcome = match &met.failed {
                 Some(failed) => self.failed(failed),
                 None => {

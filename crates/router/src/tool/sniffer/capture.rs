@@ -1,9 +1,10 @@
 //! Capture of the sniffer: the newest frames in memory, and the file that is growing.
 
-use super::menu::{SNIFFER, bytes};
+use super::menu::{SNIFFER, bytes, server};
 use crate::firewall::syntax;
 use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::menu::mac_protocol_name;
+use crate::ip::datagram::End;
 use crate::router::Router;
 use crate::tool::sight::{Filter, Sight, address_text};
 use config::{Tree, Value};
@@ -11,6 +12,7 @@ use port::pcapng::Writer;
 use port::record::{Direction, Record};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 use wire::Moment;
 
@@ -42,6 +44,9 @@ pub(crate) struct Capture {
     /// The interfaces of the file, by number: the device's ports.
     ports: Vec<(InterfaceId, String)>,
     full: bool,
+    /// Who gets them as they come, and those that were not sent yet.
+    to: Option<End>,
+    streamed: Vec<Box<[u8]>>,
 }
 
 #[derive(Debug)]
@@ -51,6 +56,9 @@ struct File {
     len: usize,
     limit: usize,
 }
+
+/// Frames that a breath sends on at most.
+const MOST_STREAMED: usize = 4096;
 
 /// What a frame takes in a file beside its bytes: block header and trailer, direction.
 const OVERHEAD: usize = 44;
@@ -78,12 +86,35 @@ impl Capture {
             file: Some(file).filter(|file| !file.name.is_empty()),
             ports,
             full: false,
+            to: settings
+                .bool("streaming-enabled")
+                .then(|| server(&settings.text("streaming-server")))
+                .flatten(),
+            streamed: Vec::new(),
         }
     }
 
     /// Whether it wants no more.
     pub(crate) fn is_full(&self) -> bool {
         self.full
+    }
+
+    /// What is to be sent on, and to whom.
+    pub(crate) fn take_streamed(&mut self) -> Option<(End, Vec<Box<[u8]>>)> {
+        let to = self.to.filter(|_| !self.streamed.is_empty())?;
+        Some((to, std::mem::take(&mut self.streamed)))
+    }
+
+    /// Sends a frame on, but for those that were sent on already.
+    fn stream(&mut self, sight: &Sight, frame: &[u8]) {
+        let Some(to) = self.to else { return };
+        let is_own = sight.ip.is_some_and(|ip| {
+            let address = IpAddr::V4(to.address.into());
+            ip.dst == address && ip.ports.is_some_and(|(_, port)| port == to.port)
+        });
+        if !is_own && self.streamed.len() < MOST_STREAMED {
+            self.streamed.push(frame.into());
+        }
     }
 
     /// Keeps a frame, if it is looked for and there is room.
@@ -106,6 +137,7 @@ impl Capture {
             self.full = true;
             return;
         }
+        self.stream(&sight, kept);
         let packet = Packet { at, port, way, number: self.next, sight, bytes: kept.into() };
         self.next += 1;
         let packet = Arc::new(packet);

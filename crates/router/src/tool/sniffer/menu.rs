@@ -1,10 +1,12 @@
 //! The property tables of `/tool sniffer` and its commands.
 
 use super::quick;
+use crate::ip::datagram::End;
 use crate::tool::sight::{
     ADDRESSES, ADDRESSES6, INTERFACES, MAC_PROTOCOLS, MACS, PORTS, PROTOCOLS, VLANS,
 };
 use config::{Command, Display, Menu, MenuKind, Property, Type, Unnamed, Value};
+use std::net::SocketAddrV4;
 
 /// `/tool sniffer`.
 pub(crate) static SNIFFER: Menu = Menu {
@@ -18,9 +20,20 @@ pub(crate) static SNIFFER: Menu = Menu {
         Property::new("file-name", Type::Text, "Keep it all for this file, written by stop."),
         Property::new("file-limit", SIZE, "Stop when the file is as long as this.")
             .default("1000KiB"),
-        Property::only("streaming-enabled", &Type::Bool, &["no"], NO_TZSP).default(""),
-        Property::only("streaming-server", &Type::Text, NOWHERE, NO_TZSP).default(""),
-        Property::new("filter-stream", Type::Bool, "Only kept: nothing is streamed."),
+        Property::new("streaming-enabled", Type::Bool, "Send them to streaming-server by TZSP.")
+            .default("no"),
+        Property::new(
+            "streaming-server",
+            Type::Custom(read_server),
+            "IP:PORT, or IP for port 37008.",
+        )
+        .default("0.0.0.0:37008"),
+        Property::new(
+            "filter-stream",
+            Type::Bool,
+            "Kept: what was streamed is never streamed again.",
+        )
+        .default("yes"),
         Property::new("filter-interface", INTERFACES, "Where to look; of a bridge, its ports.")
             .default("all"),
         Property::new("filter-mac-address", MACS, "Source or destination MAC."),
@@ -67,11 +80,28 @@ pub(crate) static PACKET: Menu = Menu {
     help: "What the sniffer has in memory.",
 };
 
-const NOWHERE: &[&str] = &["0.0.0.0", "0.0.0.0:37008", ""];
-const NO_TZSP: &str = "TZSP is not built; write a file";
 const DIRECTION: Type = Type::Enum(&["any", "rx", "tx"]);
 const OPERATOR: Type = Type::Enum(&["or", "and"]);
 const SIZE: Type = Type::Custom(read_size);
+
+/// Wireshark's port for it.
+const TZSP_PORT: u16 = 37008;
+
+/// `10.0.0.1:37008`, or an address alone.
+fn read_server(text: &str) -> Result<Value, String> {
+    let with_port = text.parse().map(|address| SocketAddrV4::new(address, TZSP_PORT));
+    match with_port.or_else(|_| text.parse::<SocketAddrV4>()) {
+        Ok(server) if server.port() > 0 => Ok(Value::Text(server.to_string())),
+        _ => Err("an address and a port, as 10.0.0.1:37008".to_string()),
+    }
+}
+
+/// The server of a value; `None` if it is nobody.
+pub(super) fn server(text: &str) -> Option<End> {
+    let server: SocketAddrV4 = text.parse().ok()?;
+    let address = Some(*server.ip()).filter(|address| !address.is_unspecified())?;
+    Some(End { address: address.into(), port: server.port() })
+}
 
 /// `100KiB`, `2MiB`, or a number of KiB; at least 10.
 fn read_size(text: &str) -> Result<Value, String> {

@@ -1,7 +1,8 @@
 //! `/tool sniffer`: frames kept, shown and written to a file (`routeros/I-tools.md`, I.4).
 //!
 //! ```text
-//! start ─► [ tap ] ─┬─► memory, the newest memory-limit ─► packet print, save ─► file
+//! start ─► [ tap ] ─┬─► streaming-server
+//!                   ├─► memory, the newest memory-limit ─► packet print, save ─► file
 //!                   └─► file-name, up to file-limit ─► stop ─► file       (pcapng, Wireshark's)
 //! quick ─► [ tap ] ───► rows as they come
 //! ```
@@ -12,7 +13,9 @@
 //!
 //! Packets are seen as they stand on the wire: what comes in before the firewall, what goes out
 //! after it.
-//! **Missing**: `streaming-server` (TZSP); the `host`, `protocol` and `connection` tables.
+//! With `streaming-enabled` each is also sent to `streaming-server` in TZSP
+//! ([`flow/sniff.rs`](crate::flow)), but for what was so sent.
+//! **Missing**: the `host`, `protocol` and `connection` tables.
 
 // What is done with its menus.
 pub(crate) mod facilities;

@@ -5,7 +5,7 @@ pub(super) const FULL: &str = "/interface ethernet
 set ether1 name=wan mtu=1400 comment=\"to the lab\" mac-address=02:00:00:00:00:11
 set ether4 disabled=yes
 /interface bridge
-add name=lan protocol-mode=stp priority=0x7000 forward-delay=10s max-message-age=19s transmit-hold-count=5 vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77
+add name=lan protocol-mode=stp priority=0x7000 forward-delay=10s max-message-age=19s transmit-hold-count=5 vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77 dhcp-snooping=yes fast-forward=no
 add disabled=yes
 /interface bonding
 add slaves=ether4 mode=802.3ad lacp-rate=1sec transmit-hash-policy=layer-3-and-4 min-links=1
@@ -64,7 +64,7 @@ set accept=yes
 set use-radius=yes interim-update=5m
 /interface bridge port
 add interface=ether2 bridge=lan pvid=7 frame-types=admit-only-vlan-tagged ingress-filtering=yes tag-stacking=yes learn=no horizon=3 broadcast-flood=no
-add interface=ether3 bridge=lan priority=0x70 path-cost=20 edge=yes point-to-point=no restricted-role=yes restricted-tcn=yes unknown-unicast-flood=no unknown-multicast-flood=no
+add interface=ether3 bridge=lan priority=0x70 path-cost=20 edge=yes point-to-point=no restricted-role=yes restricted-tcn=yes unknown-unicast-flood=no unknown-multicast-flood=no trusted=yes
 /interface bridge vlan
 add bridge=lan vlan-ids=10,20-29 tagged=ether2,lan untagged=ether3
 /interface list
@@ -126,7 +126,10 @@ add interface=voice add-default-route=no use-peer-dns=no default-route-distance=
 /ip dhcp-relay
 add interface=voice dhcp-server=10.0.2.9,10.0.2.8 local-address=10.0.2.1 add-relay-info=yes disabled=yes
 /ip dns set servers=1.1.1.1,8.8.8.8 allow-remote-requests=yes cache-size=4096 cache-max-ttl=1d max-udp-packet-size=1232
+/ip dns forwarders
+add name=hq dns-servers=10.0.2.9,2001:db8::9 verify-doh-cert=no comment=f
 /ip dns static
+add name=corp.lan type=FWD forward-to=hq,10.0.2.8
 add name=router.lan address=10.0.2.254 ttl=1h comment=n
 add regexp=\"^a.*b\" type=NXDOMAIN disabled=yes
 add name=x type=CNAME cname=router.lan match-subdomain=yes

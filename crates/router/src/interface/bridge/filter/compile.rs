@@ -8,7 +8,7 @@
 use super::facts::{self, Field, KIND_ARP, KIND_IP, KIND_LLC, KIND_PORTS, KIND_STP, Test};
 use super::menu::{self, FILTER};
 use super::told::Note;
-use super::{Chain, Filter, Gate, Rule, Step};
+use super::{Chain, Filter, Gate, Rule, Step, snooping};
 use crate::counter::CounterBook;
 use crate::firewall::invalid::Invalid;
 use crate::firewall::log::LogHead;
@@ -59,6 +59,13 @@ impl Filter {
         }
         let mut by_chain: Vec<Vec<(Gate, Rule, Note)>> = vec![Vec::new(); chains.len()];
         let mut jumps: Vec<Vec<usize>> = vec![Vec::new(); chains.len()];
+        let before = if path == FILTER.path { snooping::rules(tree, names, book) } else { vec![] };
+        for (chain, rule) in before {
+            for (_, Test { field, .. }) in &rule.2.tests {
+                filter.looks_at[usize::from(field.word)] |= field.mask << field.shift;
+            }
+            by_chain[chain.place()].push(rule);
+        }
         for item in tree.enabled(path) {
             let name = text(item, "chain").unwrap_or_default();
             let from = chains.iter().position(|&chain| chain == name).unwrap_or_default();
@@ -229,7 +236,7 @@ fn tests(item: &Item, chain: &str, names: &Names) -> Result<Vec<(&'static str, T
 }
 
 /// What a frame must be to have the field at all.
-fn presupposed(name: &str) -> Vec<Test> {
+pub(super) fn presupposed(name: &str) -> Vec<Test> {
     let ether_type = |number: u16| Test::is(facts::ETHER_TYPE, number.into());
     match name {
         "src-address" | "dst-address" | "ip-protocol" => {
@@ -356,7 +363,7 @@ fn contradict(tests: &[(&str, Test)]) -> bool {
 }
 
 /// The word that tells most, and the tests it does not stand for.
-fn gate(tests: Vec<Test>) -> (Gate, Vec<Test>) {
+pub(super) fn gate(tests: Vec<Test>) -> (Gate, Vec<Test>) {
     let mut words = [(0u64, 0u64); 8];
     for test in &tests {
         if let Some((value, mask)) = test.masked() {

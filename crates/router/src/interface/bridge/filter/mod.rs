@@ -21,6 +21,8 @@
 
 mod compile;
 mod facts;
+// `dhcp-snooping` of bridges.
+mod snooping;
 // Why rules did not match.
 mod told;
 // The menu.
