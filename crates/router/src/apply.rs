@@ -392,6 +392,7 @@ impl Router {
             let is_reached = |at| bridge.port(at).is_some() && change.program.runs(at);
             hosts.remove_where(|_, host| !is_reached(host.port));
             hosts.keep_vlans(bridge.filtering.is_some());
+            hosts.groups.adopt(bridge, is_reached);
             let rest = change.program.interface(bridge.interface).rest.as_ref();
             let aliases = rest
                 .into_iter()

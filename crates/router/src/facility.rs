@@ -125,6 +125,7 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &bridge::filter::menu::FACILITY,
     &bridge::filter::menu::NAT_FACILITY,
     &bridge::facilities::HOST,
+    &bridge::facilities::MDB,
     &ip::rule::ROUTING_TABLE,
     &ip::facilities::SETTINGS,
     &ip::vrf::FACILITY,

@@ -222,7 +222,17 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     if !open {
         return r.discard(p, Discard::PortClosed);
     }
-    match bridge.decide(from, dst, vid, &r.link.hosts[at.index()]) {
+    let for_routers = bridge.snooping.is_some() && dst.is_multicast() && {
+        let frame = r.io.slab.bytes(&p.frame);
+        r.link.hosts[at.index()].groups.hear(now, bridge, from, vid, frame)
+    };
+    let hosts = &r.link.hosts[at.index()];
+    let decision = match (for_routers, hosts.groups.routers()) {
+        (true, Some(ports)) => Decision::Flood { ports, local: true },
+        (true, None) => bridge.group(from, dst, None),
+        (false, _) => bridge.decide(from, dst, vid, hosts),
+    };
+    match decision {
         Decision::Local => {
             r.tell(|| Event::Bridged { ports: Vec::new(), local: true });
             bridge_input(r, now, p, at)
@@ -236,7 +246,9 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
         Decision::Flood { ports, local } => {
             let mut targets = std::mem::take(&mut r.io.targets);
             let hosts = &r.link.hosts[at.index()];
-            let gets = |&&to: &&InterfaceId| bridge.admits(to, vid) && hosts.is_open(to);
+            let gets = |&&to: &&InterfaceId| {
+                bridge.may_flood(from, to) && bridge.admits(to, vid) && hosts.is_open(to)
+            };
             targets.extend(ports.iter().filter(gets));
             let local = local && bridge.admits(bridge.interface, vid);
             r.tell(|| Event::Bridged { ports: targets.clone(), local });

@@ -65,6 +65,8 @@ pub mod option {
     pub const CLIENT_ID: u8 = 61;
     /// Routes with their gateways (RFC 3442).
     pub const CLASSLESS_ROUTES: u8 = 121;
+    /// CAPWAP access controllers (RFC 5417).
+    pub const CONTROLLERS: u8 = 138;
     /// The boot file's server, by name.
     pub const BOOT_FILE: u8 = 67;
 }

@@ -30,7 +30,7 @@ fn lines_have_verdicts() {
 /// Of a line with a name the rest is there for those that speak of it; of a rule there is nothing left.
 #[test]
 fn one_argument_takes_no_other_lines_along() {
-    let script = "/interface bridge add igmp-snooping=yes name=lan unknown=1\n\
+    let script = "/interface bridge add multicast-querier=yes name=lan unknown=1\n\
         /interface bridge port add bridge=lan interface=ether2\n\
         /ip address add address=10.0.0.1/24 interface=lan\n\
         /ip firewall filter add chain=forward hotspot=auth action=drop\n\

@@ -179,6 +179,14 @@ fn a_triangle_with_a_linux_bridge_is_a_tree() {
     check("spanning-tree.yaml", &[]);
 }
 
+/// IGMP snooping of a Linux host's reports, and DHCP servers behind a port that is trusted and one that is not.
+#[test]
+fn a_bridge_heeds_who_asks_for_multicast_and_where_servers_are() {
+    if can_have_hosts(&["ip", "busybox", "dnsmasq", "python3"]) {
+        check("snooping.yaml", &[]);
+    }
+}
+
 #[test]
 fn a_host_opens_a_port_by_nat_pmp() {
     if can_have_hosts(&["ip", "curl", "natpmpc", "python3"]) {

@@ -56,6 +56,7 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         r.tools.profiler.enter(Facility::Bridging);
         for (bridge, hosts) in r.program.bridges.iter().zip(&mut r.link.hosts) {
             hosts.age(now.as_millis_u32(), bridge.ageing_ms, SWEEP);
+            hosts.groups.expire(now, bridge);
         }
     }
     // What the router's tools have sent between two breaths is in the outboxes.

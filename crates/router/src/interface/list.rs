@@ -56,9 +56,7 @@ pub static MEMBER: Menu = Menu {
         Property::new("list", Type::Reference(&["/interface list"]), "The list.")
             .required()
             .column(),
-        Property::new("interface", ANY_INTERFACE, "The interface that belongs to it.")
-            .required()
-            .column(),
+        Property::new("interface", ANY_INTERFACE, "The interface that belongs to it.").column(),
     ],
     help: "Which interfaces belong to which list.",
 };

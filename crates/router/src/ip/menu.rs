@@ -57,7 +57,7 @@ pub const ROUTE: Menu = Menu {
         BLACKHOLE,
         Property::flag("unreachable", 'U', "Packets end here: host unreachable."),
         Property::flag("prohibit", 'P', "Packets end here: administratively prohibited."),
-        Property::new("dst-address", Type::Cidr, "The network behind the route.")
+        Property::new("dst-address", NETWORK, "The network behind the route.")
             .default("0.0.0.0/0")
             .column(),
         Property::new(
@@ -145,6 +145,7 @@ pub const VRF: Menu = Menu {
         Property::new("interfaces", Type::List(&INTERFACES), "The interfaces that are in it.")
             .default("")
             .column(),
+        Property::missing("bgp-nexthop", NO_BGP),
         Property::missing("route-distinguisher", NO_BGP),
         Property::missing("import-route-targets", NO_BGP),
         Property::missing("export-route-targets", NO_BGP),
@@ -203,6 +204,14 @@ pub const RULE7: Menu = Menu {
     help: "Which routing table a packet of either family asks; after them its routing mark's, and then main.",
 };
 
+/// A network; nothing is all of them, as some versions of RouterOS export a default route.
+const NETWORK: Type = Type::Either(&[
+    Type::Cidr,
+    Type::Custom(|text| match text {
+        "" => Ok(Value::Cidr(Ipv4Addr::UNSPECIFIED, 0)),
+        _ => Err("a network, as 10.0.0.0/8".to_string()),
+    }),
+]);
 const PREFIX: Type = Type::Either(&[Type::Cidr, Type::Cidr6]);
 const RULE_ACTION: Type = Type::Enum(&["lookup", "lookup-only-in-table", "drop", "unreachable"]);
 const RULE_ACTIONS: &str = "lookup goes on with the next rule when the table has no route.";

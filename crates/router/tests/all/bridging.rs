@@ -1,5 +1,6 @@
 //! Bridging between ports, on both paths.
 
+use crate::ipv6::{Sent, ip6, to};
 use crate::rig::{Rig, mac, own_mac};
 use wire::craft::{self, ip};
 
@@ -82,4 +83,123 @@ add bridge=bridge1 interface=ether3 trusted=yes
     assert_eq!(rig.pass(2, &udp(2, own_mac(1), (67, 68))), []);
     let dropped = rig.router.discards().get(router::discard::Discard::BridgeFilterDrop);
     assert_eq!(dropped, 1, "the router does not hear it: {:?}", rig.router.discards());
+}
+
+/// An IGMP message from a host, to whom it is sent.
+fn igmp(src: u8, to: u32, message: &[u8]) -> Vec<u8> {
+    let mut message = message.to_vec();
+    let sum = wire::checksum::of(&message);
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let body = craft::Body::Ip { protocol: 2 };
+    let plain = craft::udp(ip(10, 0, 0, src), 0, to, 0);
+    let (src_mac, dst_mac) =
+        (mac(src), wire::MacAddr::from_u64(0x0100_5e00_0000 | u64::from(to) & 0x7f_ffff));
+    craft::Frame { src_mac, dst_mac, body, payload: &message, ttl: 1, ..plain }.build()
+}
+
+/// The same of one group: version 2's membership report, leave, query.
+fn of_group(src: u8, kind: u8, to: u32, group: u32) -> Vec<u8> {
+    igmp(src, to, &[&[kind, 0, 0, 0][..], &group.to_be_bytes()].concat())
+}
+
+/// Multicast goes to the ports whose hosts have asked for it, and to routers; reports go to routers alone.
+#[test]
+fn igmp_snooping() {
+    const GROUP: u32 = ip(239, 1, 2, 3);
+    let script = "/interface bridge add protocol-mode=none igmp-snooping=yes\n\
+        /interface bridge port\nadd bridge=bridge1 interface=ether1\n\
+        add bridge=bridge1 interface=ether2\nadd bridge=bridge1 interface=ether3\n\
+        add bridge=bridge1 interface=ether4\n\
+        /ip address add address=10.0.0.254/24 interface=bridge1";
+    let data = |to: u32| {
+        let dst_mac = wire::MacAddr::from_u64(0x0100_5e00_0000 | u64::from(to) & 0x7f_ffff);
+        let plain = craft::udp(ip(10, 0, 0, 1), 1000, to, 2000);
+        craft::Frame { src_mac: mac(1), dst_mac, ..plain }.build()
+    };
+    let [report, leave] = [(0x16, GROUP), (0x17, ip(224, 0, 0, 2))]
+        .map(|(kind, to)| move |src| of_group(src, kind, to, GROUP));
+    let query = of_group(4, 0x11, ip(224, 0, 0, 1), 0);
+    // Version 3: one record, with no sources; what it excludes is nobody.
+    let version3 = |src, kind: u8| {
+        let record = [&[kind, 0, 0, 0][..], &GROUP.to_be_bytes()].concat();
+        igmp(src, ip(224, 0, 0, 22), &[&[0x22, 0, 0, 0, 0, 0, 0, 1][..], &record].concat())
+    };
+    for reference in [false, true] {
+        let mut rig = Rig::new(4, script);
+        rig.router.set_reference(reference);
+        let mut passes = |from: usize, frame: &[u8], expected: &[usize], why: &str| {
+            let out: Vec<_> = rig.pass(from, frame).into_iter().map(|(to, _)| to).collect();
+            assert_eq!(out, expected, "{why}: {:?}", rig.router.discards());
+        };
+        passes(1, &data(GROUP), &[2, 3, 4], "nobody has joined it");
+        passes(2, &report(2), &[1, 3, 4], "no router is known");
+        passes(1, &data(GROUP), &[2], "one has");
+        passes(4, &query, &[1, 2, 3], "a querier");
+        passes(1, &data(GROUP), &[2, 4], "to routers, too");
+        passes(3, &version3(3, 4), &[4], "reports go to routers alone");
+        passes(1, &data(GROUP), &[2, 3, 4], "two have");
+        passes(3, &version3(3, 3), &[4], "the second leaves");
+        passes(1, &data(ip(224, 0, 0, 251)), &[2, 3, 4], "all hosts hear those");
+        let mut bad = report(3);
+        bad[36] ^= 1;
+        passes(3, &bad, &[2, 4], "a wrong checksum says nothing: it is a frame of the group");
+        rig.wait(std::time::Duration::from_secs(3));
+        let mut passes = |from: usize, frame: &[u8], expected: &[usize], why: &str| {
+            let out: Vec<_> = rig.pass(from, frame).into_iter().map(|(to, _)| to).collect();
+            assert_eq!(out, expected, "{why}: {:?}", rig.router.discards());
+        };
+        passes(1, &data(GROUP), &[2, 4], "the second is out");
+        passes(2, &leave(2), &[4], "the first leaves");
+        passes(2, &report(2), &[4], "and comes back");
+        let table = rig.run("/interface bridge mdb print");
+        assert!(table.contains("01:00:5E:01:02:03") && table.contains("ether2"), "{table}");
+        rig.wait(std::time::Duration::from_secs(261));
+        let out: Vec<_> = rig.pass(1, &data(GROUP)).into_iter().map(|(to, _)| to).collect();
+        assert_eq!(out, [2, 3, 4], "what is not said again is forgotten");
+        rig.run("/interface bridge set bridge1 igmp-snooping=no");
+        rig.pass(2, &report(2));
+        let out: Vec<_> = rig.pass(1, &data(GROUP)).into_iter().map(|(to, _)| to).collect();
+        assert_eq!(out, [2, 3, 4]);
+        assert!(rig.router.frames().balance());
+    }
+}
+
+/// The same of MLD, where ports say what they are: one leaves at once, one is always a router's, one never.
+#[test]
+fn mld_snooping() {
+    let script = "/interface bridge add protocol-mode=none igmp-snooping=yes\n\
+        /interface bridge port\nadd bridge=bridge1 interface=ether1\n\
+        add bridge=bridge1 interface=ether2 fast-leave=yes\n\
+        add bridge=bridge1 interface=ether3 multicast-router=permanent\n\
+        add bridge=bridge1 interface=ether4 multicast-router=disabled";
+    let group = ip6("ff05::1234");
+    let dst_mac = wire::icmpv6::group_mac(group);
+    let data = Sent { dst_mac, src: ip6("fe80::1"), ..to("ff05::1234") }.build();
+    let mld = |n: u8, kind: u8| {
+        let (src, all) = (ip6(&format!("fe80::{n}")), ip6("ff02::16"));
+        let mut message = [&[kind, 0, 0, 0, 0, 0, 0, 0][..], &group.octets()].concat();
+        if kind == 143 {
+            message = [&[kind, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0][..], &group.octets()].concat();
+        }
+        wire::icmpv6::fill_checksum(src, all, &mut message);
+        // Router Alert in a hop-by-hop header.
+        let payload = [&[58, 0, 5, 2, 0, 0, 1, 0][..], &message].concat();
+        let dst_mac = wire::icmpv6::group_mac(all);
+        Sent { src_mac: mac(n), dst_mac, src, dst: all, next_header: 0, hop_limit: 1, payload }
+            .build()
+    };
+    let mut rig = Rig::new(4, script);
+    let mut passes = |from: usize, frame: &[u8], expected: &[usize], why: &str| {
+        let out: Vec<_> = rig.pass(from, frame).into_iter().map(|(to, _)| to).collect();
+        assert_eq!(out, expected, "{why}: {:?}", rig.router.discards());
+    };
+    passes(1, &data, &[2, 3, 4], "nobody has joined it");
+    passes(2, &mld(2, 143), &[3], "MLDv2, to the router alone");
+    passes(1, &data, &[2, 3], "it has");
+    passes(4, &mld(4, 130), &[1, 2, 3], "a querier where none may be");
+    passes(1, &data, &[2, 3], "is none");
+    passes(1, &mld(1, 131), &[3], "MLDv1");
+    passes(2, &mld(2, 132), &[3], "leaves");
+    passes(2, &data, &[1, 3], "and is out at once");
+    passes(1, &data, &[3], "to itself nothing goes");
 }

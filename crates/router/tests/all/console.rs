@@ -90,9 +90,10 @@ fn what_cannot_be_set_is_refused() {
 fn the_router_answers_for_all_it_alone_knows() {
     const LEFT_OUT: [&str; 8] =
         ["dynamic", "expected", "dying", "dstnat", "DHCP", "rip", "bgp", "ospf"];
-    // What never runs; and nobody speaks L2TP, PPTP, RADIUS, LLDP or NTP here, nor IPv6 through a tracking router.
-    const SILENT: [&str; 11] = [
+    // What never runs; and nobody speaks L2TP, PPTP, RADIUS, IGMP, LLDP or NTP here, nor IPv6 through a tracking router.
+    const SILENT: [&str; 12] = [
         "/interface absent",
+        "/interface bridge mdb",
         "/ip neighbor",
         "/system ntp client",
         "/interface l2tp-client",

@@ -49,7 +49,9 @@ const LINES: &[(&str, &str)] = &[
     ("/interface bridge add arp=enabled arp-timeout=auto fast-forward=yes", ""),
     ("/interface bridge add arp=reply-only", ""),
     ("/interface bridge add igmp-snooping=no dhcp-snooping=no multicast-querier=no", ""),
-    ("/interface bridge add igmp-snooping=yes", "multicast is flooded"),
+    ("/interface bridge add igmp-snooping=yes membership-interval=5m", ""),
+    ("/interface bridge add igmp-snooping=yes multicast-querier=yes", "the bridge asks nobody"),
+    ("/interface bridge port set 0 multicast-router=permanent fast-leave=yes", ""),
     ("/interface bridge add priority=0x8000 forward-delay=15s max-message-age=20s", ""),
     ("/interface bridge add priority=0x2000", ""),
     ("/interface bridge add transmit-hold-count=6 region-name=\"\" region-revision=0", ""),
@@ -127,6 +129,12 @@ const LINES: &[(&str, &str)] = &[
     // The sniffer.
     ("/tool sniffer set streaming-enabled=no filter-stream=no filter-cpu=\"\"", ""),
     ("/tool sniffer set streaming-server=0.0.0.0:37008 filter-ipv6-address=\"\"", ""),
+    ("/ip route add dst-address=\"\" gateway=192.168.88.9 distance=7", ""),
+    ("/ip route vrf add routing-mark=red !bgp-nexthop", ""),
+    ("/interface list add name=mactel; /interface list member add list=mactel", ""),
+    ("/ip dhcp-server network add address=10.7.0.0/24 caps-manager=10.7.0.1", ""),
+    ("/ip dhcp-server add interface=ether4 server-address=192.168.88.1", ""),
+    ("/system logging action add name=d target=disk disk-file-name=flash/mine", ""),
     ("/tool sniffer set streaming-enabled=yes streaming-server=192.168.88.5", ""),
 ];
 

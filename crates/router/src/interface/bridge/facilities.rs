@@ -8,6 +8,7 @@ use crate::program::Kind;
 use crate::status::{Numbers, RouterStatus, Values, dynamic, number, reasons};
 use config::{Item, Value};
 use std::time::Duration;
+use wire::MacAddr;
 
 /// `/interface bridge`.
 pub(crate) static BRIDGE: Facility = Facility {
@@ -38,6 +39,31 @@ pub(crate) static SETTINGS: Facility = Facility {
 
 /// `/interface bridge host`.
 pub(crate) static HOST: Facility = Facility { rows: Rows::Few(hosts), ..Facility::of(&menu::HOST) };
+
+/// `/interface bridge mdb`.
+pub(crate) static MDB: Facility = Facility { rows: Rows::Few(groups), ..Facility::of(&menu::MDB) };
+
+/// `/interface bridge mdb`, by bridge, VLAN and address.
+fn groups(status: &RouterStatus) -> Vec<Item> {
+    let (mut numbers, mut items) = (Numbers::default(), Vec::new());
+    let program = &status.router.program;
+    for (bridge, hosts) in program.bridges.iter().zip(&status.router.link.hosts) {
+        for (vid, mac, ports) in hosts.groups.rows() {
+            let ports: Vec<String> =
+                ports.iter().map(|&port| status.name(port).to_string()).collect();
+            let mut values = Values::from([
+                ("group", Value::Text(MacAddr::from_u64(mac).to_string())),
+                ("on-ports", Value::Text(ports.join(","))),
+                ("bridge", status.name(bridge.interface)),
+            ]);
+            if vid != 0 {
+                values.insert("vid", Value::Number(vid.into()));
+            }
+            items.push(dynamic(numbers.of((bridge.item, mac, vid)), values));
+        }
+    }
+    items
+}
 
 /// `/interface bridge host`, by bridge and address.
 fn hosts(status: &RouterStatus) -> Vec<Item> {

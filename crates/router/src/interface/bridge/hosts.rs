@@ -21,6 +21,7 @@
 //! single hosts from being learnt; he cannot make a search longer, or the table larger than its
 //! limit.
 
+use super::groups::Groups;
 use crate::interface::InterfaceId;
 use port::tags::{equal_of_four, equal_words};
 use wire::MacAddr;
@@ -143,6 +144,8 @@ pub struct Hosts {
     cursor: usize,
     /// Ports that the spanning tree does not let forward, and whether they learn; mostly none.
     closed: Vec<(InterfaceId, bool)>,
+    /// Which of them want which multicast.
+    pub(crate) groups: Groups,
 }
 
 impl Hosts {
@@ -151,8 +154,9 @@ impl Hosts {
         let buckets = vec![Bucket::default(); 16];
         // The multiplier must be odd; mixing spreads a seed such as 1 over all its bits.
         let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xd1b5_4a32_d192_ed03 | 1;
-        let closed = Vec::new();
-        Hosts { buckets, shift: 60, seed, len: 0, max, refused: 0, version: 0, cursor: 0, closed }
+        let (closed, groups) = (Vec::new(), Groups::default());
+        let (len, refused, version, cursor) = (0, 0, 0, 0);
+        Hosts { buckets, shift: 60, seed, len, max, refused, version, cursor, closed, groups }
     }
 
     /// How many hosts are known, local addresses included.

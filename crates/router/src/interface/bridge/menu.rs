@@ -111,19 +111,28 @@ pub static BRIDGE: Menu = Menu {
             "Take from the router only VLANs that the bridge itself belongs to.",
         )
         .default("no"),
-        Property::only("igmp-snooping", &Type::Bool, &["no"], FLOODED),
-        asleep("igmp-version", &Type::Number(2, 3), &["2"], FLOODED),
-        asleep("mld-version", &Type::Number(1, 2), &["1"], FLOODED),
-        asleep("multicast-router", &MULTICAST_ROUTER, &["temporary-query"], FLOODED),
-        asleep("multicast-querier", &Type::Bool, &["no"], FLOODED),
-        asleep("last-member-interval", &Type::Time, &["1s"], FLOODED),
-        asleep("last-member-query-count", &COUNT, &["2"], FLOODED),
-        asleep("membership-interval", &Type::Time, &["4m20s"], FLOODED),
-        asleep("querier-interval", &Type::Time, &["4m15s"], FLOODED),
-        asleep("query-interval", &Type::Time, &["2m5s"], FLOODED),
-        asleep("query-response-interval", &Type::Time, &["10s"], FLOODED),
-        asleep("startup-query-count", &COUNT, &["2"], FLOODED),
-        asleep("startup-query-interval", &Type::Time, &["31s250ms"], FLOODED),
+        Property::new(
+            "igmp-snooping",
+            Type::Bool,
+            "Multicast goes to the ports alone whose hosts ask for it by IGMP or MLD.",
+        )
+        .default("no"),
+        asleep("igmp-version", &Type::Number(2, 3), &["2"], NO_QUERIER),
+        asleep("mld-version", &Type::Number(1, 2), &["1"], NO_QUERIER),
+        asleep("multicast-router", &MULTICAST_ROUTER, &["temporary-query"], NO_QUERIER),
+        asleep("multicast-querier", &Type::Bool, &["no"], NO_QUERIER),
+        Property::new(
+            "last-member-interval",
+            Type::Time,
+            "Who leaves a group is out after so long, times last-member-query-count; 1s.",
+        ),
+        Property::new("last-member-query-count", COUNT, "See there; 2."),
+        Property::new("membership-interval", Type::Time, "How long a report holds; 4m20s."),
+        Property::new("querier-interval", Type::Time, "How long a querier is known; 4m15s."),
+        asleep("query-interval", &Type::Time, &["2m5s"], NO_QUERIER),
+        asleep("query-response-interval", &Type::Time, &["10s"], NO_QUERIER),
+        asleep("startup-query-count", &COUNT, &["2"], NO_QUERIER),
+        asleep("startup-query-interval", &Type::Time, &["31s250ms"], NO_QUERIER),
         Property::new("dhcp-snooping", Type::Bool, "DHCP servers are behind trusted ports alone.")
             .default("no"),
         asleep("add-dhcp-option82", &Type::Bool, &["no"], "DHCP packets pass unchanged"),
@@ -246,8 +255,14 @@ pub static PORT: Menu = Menu {
             .default("no"),
         Property::new("trusted", Type::Bool, "With dhcp-snooping: DHCP servers may be here.")
             .default("no"),
-        Property::only("multicast-router", &MULTICAST_ROUTER, &["temporary-query"], FLOODED),
-        Property::only("fast-leave", &Type::Bool, &["no"], FLOODED),
+        Property::new(
+            "multicast-router",
+            MULTICAST_ROUTER,
+            "Whether all multicast goes there, with igmp-snooping; temporary-query: to a querier.",
+        )
+        .default("temporary-query"),
+        Property::new("fast-leave", Type::Bool, "Who leaves a group was the last one there.")
+            .default("no"),
     ],
     help: "Ports of bridges.",
 };
@@ -314,6 +329,21 @@ pub static HOST: Menu = Menu {
     help: "Hosts that bridges have learnt.",
 };
 
+/// `/interface bridge mdb`.
+pub static MDB: Menu = Menu {
+    path: "/interface bridge mdb",
+    kind: MenuKind::List { key: None, auto_name: None, ordered: false, fixed: true },
+    properties: &[
+        Property::new("group", Type::Text, "The group's MAC address.").read_only().column(),
+        Property::new("vid", Type::Number(1, 4094), "Its VLAN, with vlan-filtering.").read_only(),
+        Property::new("on-ports", Type::Text, "The ports that have joined it.")
+            .read_only()
+            .column(),
+        Property::new("bridge", Type::Text, "The bridge that has heard it.").read_only().column(),
+    ],
+    help: "Groups that hosts have joined, with igmp-snooping.",
+};
+
 const PROTOCOL_MODE: Type = Type::Enum(&["mstp", "none", "rstp", "stp"]);
 const COST_MODE: Type = Type::Enum(&["long", "short"]);
 const COST: Type = Type::Number(0, 200_000_000);
@@ -378,7 +408,7 @@ pub(super) fn spanning(bridge: &Item, ports: &[(&Item, InterfaceId)]) -> Option<
 }
 
 const NO_MSTP: &str = "MSTP is not built";
-const FLOODED: &str = "multicast is flooded";
+const NO_QUERIER: &str = "the bridge asks nobody; another router has to";
 const NO_IP_FIREWALL: &str =
     "the IP firewall does not see bridged frames yet; use /interface bridge filter";
 

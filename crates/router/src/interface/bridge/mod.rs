@@ -11,10 +11,12 @@
 //! made beforehand, one per port a frame can come from.
 //!
 //! Never copies a frame, learns or counts: the flow does, following the [`Decision`]. Missing:
-//! **IGMP snooping**, **use-ip-firewall**.
+//! **use-ip-firewall**.
 
 // `/interface bridge filter`: which frames pass.
 pub mod filter;
+// Which ports want which multicast.
+pub mod groups;
 // Which host is behind which port.
 pub mod hosts;
 // The menus.
@@ -29,7 +31,9 @@ pub mod vlan;
 use crate::discard::Discard;
 use crate::interface::{InterfaceId, Names};
 use config::{Item, ItemId, Tree, Value};
+use groups::{RouterPort, Snooping};
 use hosts::Hosts;
+use std::time::Duration;
 use vlan::Filtering;
 use wire::MacAddr;
 
@@ -66,6 +70,10 @@ pub struct Port {
     pub horizon: Option<u32>,
     /// What is flooded out by it.
     pub flood: Floods,
+    /// `multicast-router`.
+    pub router: RouterPort,
+    /// `fast-leave`: who leaves a group is the last one there.
+    pub fast_leave: bool,
 }
 
 /// What may be flooded out by a port.
@@ -106,6 +114,8 @@ pub struct Bridge {
     pub filtering: Option<Filtering>,
     /// Its spanning tree, unless `protocol-mode=none`.
     pub spanning: Option<stp::Settings>,
+    /// If `igmp-snooping=yes`.
+    pub snooping: Option<Snooping>,
     ports: Vec<Port>,
     /// By interface number: its place in `ports`, or [`NO_PORT`].
     places: Vec<u16>,
@@ -162,6 +172,7 @@ pub(super) fn compile(
         bridge.filtering = Some(Filtering::compile(tree, names, item, interface, &there));
     }
     bridge.spanning = menu::spanning(item, &there);
+    bridge.snooping = snooping(item);
     Some(bridge)
 }
 
@@ -182,8 +193,31 @@ impl Port {
                 unknown_multicast: yes("unknown-multicast-flood"),
                 unknown_unicast: yes("unknown-unicast-flood"),
             },
+            router: match text(item, "multicast-router") {
+                Some("permanent") => RouterPort::Permanent,
+                Some("disabled") => RouterPort::Disabled,
+                _ => RouterPort::Temporary,
+            },
+            fast_leave: item.get("fast-leave") == Some(&Value::Bool(true)),
         }
     }
+}
+
+/// What `igmp-snooping` goes by, if it is on.
+fn snooping(item: &Item) -> Option<Snooping> {
+    let time = |name, default: u64| match item.get(name) {
+        Some(&Value::Time(time)) => time,
+        _ => Duration::from_secs(default),
+    };
+    let count = match item.get("last-member-query-count") {
+        Some(&Value::Number(n)) => u32::try_from(n).unwrap_or(2),
+        _ => 2,
+    };
+    (item.get("igmp-snooping") == Some(&Value::Bool(true))).then(|| Snooping {
+        membership: time("membership-interval", 260),
+        querier: time("querier-interval", 255),
+        last_member: time("last-member-interval", 1).saturating_mul(count),
+    })
 }
 
 impl Bridge {
@@ -237,6 +271,7 @@ impl Bridge {
             on_ports: true,
             filtering: None,
             spanning: None,
+            snooping: None,
             ports,
             places,
             lists,
@@ -269,7 +304,13 @@ impl Bridge {
     /// Frames to the reserved group 01:80:C2:00:00:0x are forwarded like any multicast where
     /// `protocol-mode=none`; MAC control alone is not. Where there is a spanning tree none is.
     #[inline]
-    pub fn decide(&self, from: InterfaceId, dst: MacAddr, vid: u16, hosts: &Hosts) -> Decision<'_> {
+    pub fn decide<'a>(
+        &'a self,
+        from: InterfaceId,
+        dst: MacAddr,
+        vid: u16,
+        hosts: &'a Hosts,
+    ) -> Decision<'a> {
         let from_router = from == self.interface;
         let from_port = self.port(from);
         if from_port.is_none() && !from_router {
@@ -277,7 +318,7 @@ impl Bridge {
         }
         if dst.is_multicast() {
             // Of a bridge of one port nobody else asks.
-            return match self.group(from, dst) {
+            return match self.group(from, dst, hosts.groups.ports(vid, dst.to_u64())) {
                 Decision::Local if !self.admits(self.interface, vid) => {
                     Decision::Discard(Discard::VlanFiltered)
                 }
@@ -334,13 +375,29 @@ impl Bridge {
         self.port(to).is_some_and(|to| from.reaches(to))
     }
 
-    fn group(&self, from: InterfaceId, dst: MacAddr) -> Decision<'_> {
+    /// `known` is where the group's frames go, if somebody has joined it.
+    pub(crate) fn group<'a>(
+        &'a self,
+        from: InterfaceId,
+        dst: MacAddr,
+        known: Option<&'a [InterfaceId]>,
+    ) -> Decision<'a> {
         if dst == MAC_CONTROL || self.spanning.is_some() && is_reserved(dst) {
             return Decision::Discard(Discard::LinkLocalGroup);
         }
         let lists = self.lists(from);
         let list = if dst.is_broadcast() { &lists.broadcast } else { &lists.multicast };
-        flood(list, from != self.interface)
+        flood(known.unwrap_or(list), from != self.interface)
+    }
+
+    /// Whether a copy of a frame from a port, or from the router, may go out by another: to one that has
+    /// joined its group it may not.
+    pub(crate) fn may_flood(&self, from: InterfaceId, to: InterfaceId) -> bool {
+        match (self.port(from), self.port(to)) {
+            (Some(from), Some(to)) => from.reaches(to),
+            (None, Some(_)) => true,
+            _ => false,
+        }
     }
 
     /// The lists for frames from this port, or from the router.

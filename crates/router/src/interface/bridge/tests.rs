@@ -181,10 +181,7 @@ fn properties_are_compiled() {
     let plain = bridge(&[], &[&[], &[("learn", Value::Text("no".into()))]]);
     assert_eq!((plain.ageing_ms, plain.mtu), (300_000, None));
     assert_eq!(plain.ports().iter().map(|port| port.learn).collect::<Vec<_>>(), [true, false]);
-    let set = [
-        ("ageing-time", Value::Time(std::time::Duration::from_secs(10))),
-        ("mtu", Value::Number(1400)),
-    ];
+    let set = [("ageing-time", Value::Time(Duration::from_secs(10))), ("mtu", Value::Number(1400))];
     let set = bridge(&set, &[]);
     assert_eq!((set.ageing_ms, set.mtu), (10_000, Some(1400)));
 }

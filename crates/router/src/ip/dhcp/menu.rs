@@ -56,6 +56,12 @@ pub(crate) const SERVER: Menu = Menu {
             .default("none"),
         Property::new("dhcp-option-set", OPTION_SET, "Options for all its clients.")
             .default("none"),
+        Property::new(
+            "server-address",
+            Type::Address,
+            "The router's address that clients know it by; 0.0.0.0: that of the interface.",
+        )
+        .default("0.0.0.0"),
         Property::only("use-radius", &Type::Enum(&["accounting", "no", "yes"]), &["no"], NO_RADIUS),
         Property::new(
             "lease-script",
@@ -99,7 +105,7 @@ pub(crate) const NETWORK: Menu = Menu {
         Property::new("boot-file-name", Type::Text, "What they boot from."),
         Property::new("dhcp-option", OPTIONS, "Further options."),
         Property::new("dhcp-option-set", OPTION_SET, "Further options, as a set.").default("none"),
-        Property::missing("caps-manager", "wireless is not built"),
+        Property::new("caps-manager", ADDRESSES, "Their controllers of access points: option 138."),
     ],
     help: "What clients are told of the network they are in.",
 };

@@ -272,7 +272,7 @@ fn request(r: &mut Router, now: Moment, server: &Server, message: &Message) {
     let who = who(message);
     let wanted = message.number(option::REQUESTED).unwrap_or(message.ciaddr);
     let relay = message.giaddr;
-    let Some(own) = own_address(&program, server.interface, wanted) else { return };
+    let Some(own) = own_address(&program, server, wanted) else { return };
     let held = r.services.leases.of(server.id, &who).cloned();
     let selected = message.number(option::SERVER);
     if selected.is_some_and(|other| other != own) {
@@ -532,9 +532,14 @@ fn lease_interface(program: &Program, server: ItemId) -> InterfaceId {
     server.map_or(InterfaceId::NONE, |server| server.interface)
 }
 
-/// The server's own address toward a client: that of the network the client's is in, else the first.
-fn own_address(program: &Program, interface: InterfaceId, toward: u32) -> Option<u32> {
-    let on = || program.addresses.iter().filter(move |own| own.interface == interface);
+/// The server's own address toward a client: the one that was typed, if the router has it; that of the network
+/// the client's is in, else the first.
+fn own_address(program: &Program, server: &Server, toward: u32) -> Option<u32> {
+    let typed = server.own.filter(|&own| program.is_local(own));
+    let on = || program.addresses.iter().filter(|own| own.interface == server.interface);
+    if typed.is_some() {
+        return typed;
+    }
     let own = on().find(|own| own.network.contains(toward)).or_else(|| on().next());
     own.map(|own| own.address)
 }
@@ -550,7 +555,7 @@ fn answer(
 ) {
     let program = r.program.clone();
     let toward = lease.map_or(message.ciaddr, |lease| lease.address);
-    let Some(own) = own_address(&program, server.interface, toward) else { return };
+    let Some(own) = own_address(&program, server, toward) else { return };
     let mut reply = Message {
         op: dhcp::REPLY,
         xid: message.xid,
@@ -655,6 +660,7 @@ fn tell(
         push(option::DOMAIN, false, network.domain.clone().into_bytes());
         push(option::NTP, false, flat(&network.ntp));
         push(option::WINS, false, flat(&network.wins));
+        push(option::CONTROLLERS, false, flat(&network.controllers));
         push(option::BOOT_FILE, false, network.boot_file.clone().into_bytes());
         reply.siaddr = network.next_server;
     }

@@ -24,6 +24,8 @@ pub(crate) struct Server {
     pub(crate) interface: InterfaceId,
     /// The relay whose clients it serves; 0: those of its interface; [`u32::MAX`]: of any.
     pub(crate) relay: u32,
+    /// `server-address`.
+    pub(crate) own: Option<u32>,
     /// None: typed leases only.
     pub(crate) pool: Option<String>,
     pub(crate) lease_time: Duration,
@@ -57,6 +59,8 @@ pub(crate) struct Network {
     pub(crate) dns_none: bool,
     pub(crate) ntp: Vec<u32>,
     pub(crate) wins: Vec<u32>,
+    /// `caps-manager`.
+    pub(crate) controllers: Vec<u32>,
     pub(crate) domain: String,
     pub(crate) next_server: u32,
     pub(crate) boot_file: String,
@@ -173,6 +177,10 @@ fn server(tree: &Tree, names: &Names, item: Read) -> Option<Server> {
             Value::Address(relay) => relay.into(),
             _ => 0,
         },
+        own: match *item.value("server-address") {
+            Value::Address(own) => Some(own.into()).filter(|&own| own != 0),
+            _ => None,
+        },
         pool: Some(item.text("address-pool")).filter(|name| name != "static-only"),
         script: item.text("lease-script"),
         lease_time: item.time("lease-time"),
@@ -209,6 +217,7 @@ fn network(tree: &Tree, item: Read) -> Option<Network> {
         dns_none: item.bool("dns-none"),
         ntp: addresses(&item, "ntp-server"),
         wins: addresses(&item, "wins-server"),
+        controllers: addresses(&item, "caps-manager"),
         domain: item.text("domain"),
         next_server,
         boot_file: item.text("boot-file-name"),

@@ -46,8 +46,12 @@ pub(super) static ACTION: Menu = Menu {
         Property::new("memory-stop-on-full", Type::Bool, "Old lines stay, new ones are lost.")
             .default("no"),
         Property::new("remember", Type::Bool, "Kept.").default("yes"),
-        Property::new("disk-file-name", Type::Custom(file), "The files' name, without .0.txt.")
-            .default("log"),
+        Property::new(
+            "disk-file-name",
+            Type::Custom(file),
+            "The files' name, without .0.txt; a folder in front of it is left out.",
+        )
+        .default("log"),
         Property::new("disk-lines-per-file", Type::Number(1, 65_535), "Lines of one.")
             .default("1000"),
         Property::new("disk-file-count", Type::Number(1, 65_535), "How many.").default("2"),
@@ -282,10 +286,16 @@ fn topic(text: &str) -> Result<Value, String> {
     value.map_err(|_| "a topic, as info or !dhcp".to_string())
 }
 
+/// `log` of `flash/log`: RouterOS's folder for what outlives a restart, as all does here.
+pub(super) fn without_folder(text: &str) -> &str {
+    text.rsplit('/').next().unwrap_or(text)
+}
+
 /// A name that leads out of no folder.
 fn file(text: &str) -> Result<Value, String> {
-    match text.is_empty() || text.contains(['/', '\\', '\0']) || text.starts_with('.') {
-        true => Err("a file's name without a folder".to_string()),
+    let name = without_folder(text);
+    match name.is_empty() || text.contains(['\\', '\0']) || name.starts_with('.') {
+        true => Err("a file's name".to_string()),
         false => Ok(Value::Text(text.to_string())),
     }
 }

@@ -166,7 +166,7 @@ fn action(item: &Read) -> Action {
             stop_on_full: item.bool("memory-stop-on-full"),
         },
         "disk" => Target::Outside(Outlet::File {
-            name: item.text("disk-file-name"),
+            name: menu::without_folder(&item.text("disk-file-name")).to_string(),
             lines: number("disk-lines-per-file"),
             files: number("disk-file-count"),
             stop_on_full: item.bool("disk-stop-on-full"),

@@ -5,7 +5,7 @@ pub(super) const FULL: &str = "/interface ethernet
 set ether1 name=wan mtu=1400 comment=\"to the lab\" mac-address=02:00:00:00:00:11
 set ether4 disabled=yes
 /interface bridge
-add name=lan protocol-mode=stp priority=0x7000 forward-delay=10s max-message-age=19s transmit-hold-count=5 vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77 dhcp-snooping=yes fast-forward=no
+add name=lan protocol-mode=stp priority=0x7000 forward-delay=10s max-message-age=19s transmit-hold-count=5 vlan-filtering=yes pvid=5 ether-type=0x88a8 ingress-filtering=yes ageing-time=1m mtu=1280 auto-mac=no admin-mac=02:00:00:00:00:77 dhcp-snooping=yes fast-forward=no igmp-snooping=yes membership-interval=5m
 add disabled=yes
 /interface bonding
 add slaves=ether4 mode=802.3ad lacp-rate=1sec transmit-hash-policy=layer-3-and-4 min-links=1
@@ -64,7 +64,7 @@ set accept=yes
 set use-radius=yes interim-update=5m
 /interface bridge port
 add interface=ether2 bridge=lan pvid=7 frame-types=admit-only-vlan-tagged ingress-filtering=yes tag-stacking=yes learn=no horizon=3 broadcast-flood=no
-add interface=ether3 bridge=lan priority=0x70 path-cost=20 edge=yes point-to-point=no restricted-role=yes restricted-tcn=yes unknown-unicast-flood=no unknown-multicast-flood=no trusted=yes
+add interface=ether3 bridge=lan priority=0x70 path-cost=20 edge=yes point-to-point=no restricted-role=yes restricted-tcn=yes unknown-unicast-flood=no unknown-multicast-flood=no trusted=yes fast-leave=yes multicast-router=permanent
 /interface bridge vlan
 add bridge=lan vlan-ids=10,20-29 tagged=ether2,lan untagged=ether3
 /interface list
