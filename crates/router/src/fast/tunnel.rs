@@ -288,7 +288,8 @@ fn open(
     if let Some((recipe, _)) = r.learnt.recipes.get_mut(kept.recipe()) {
         recipe.count.add(ip_len.into());
     }
-    let fast = fast_rx && r.tools.closed.is_empty();
+    let by_bridge = || !r.program.bridge_fast_path() && r.comes_by_bridge(outer.came.ingress);
+    let fast = fast_rx && r.tools.closed.is_empty() && !by_bridge();
     passed.came(r, outer.came.ingress, arrived, fast);
     r.stats.paths.replayed += 1;
     if let Some(tunnel) = tunnel {

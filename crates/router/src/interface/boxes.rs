@@ -11,6 +11,7 @@ use super::bridge::filter::Chain;
 use super::ingress::{Ingress, IngressId};
 use super::tunnel::TunnelAt;
 use crate::packet::Packet;
+use crate::program::Kind;
 use crate::router::Router;
 use port::Frame;
 use wire::layers;
@@ -36,7 +37,7 @@ impl Router {
         let vlans = lower.vlans()?;
         let tag = match (p.class, lower.kind) {
             // Its tag came off when the bridge found out whose it is.
-            (Some(class), crate::program::Kind::Bridge(at)) => {
+            (Some(class), Kind::Bridge(at)) => {
                 self.program.bridge(at).filtering.as_ref()?.tag(class.tci)
             }
             _ => Tag::of(self.io.slab.bytes(&p.frame))?,
@@ -88,6 +89,13 @@ impl Router {
             let len = (len as i64 + more) as u64;
             counts[interface.index()].fast_rx.add(len);
         }
+    }
+
+    /// Whether a bridge is on a way up.
+    #[cold]
+    pub(crate) fn comes_by_bridge(&self, by: IngressId) -> bool {
+        let mut layers = self.learnt.ingresses.layers(by);
+        layers.any(|(on, _)| matches!(self.program.interface(on).kind, Kind::Bridge(_)))
     }
 
     /// Notes a sign of life of a tunnel's other end.

@@ -519,3 +519,36 @@ fn the_same_address_after_a_start() {
     });
     assert!(macs.iter().all(|mac| mac.trim().len() == 17 && *mac == macs[0]), "{macs:?}");
 }
+
+/// Outer packets that come by a bridge without FastPath are none of it, whether or not its port learns.
+#[test]
+fn a_bridge_without_fast_path_counts_none() {
+    for (learn, allow, fast) in [("yes", "no", "0"), ("no", "no", "0"), ("no", "yes", "6")] {
+        for reference in [false, true] {
+            let script = format!(
+                "/interface bridge add protocol-mode=none
+                 /interface bridge port add bridge=bridge1 interface=ether1 learn={learn}
+                 /interface bridge settings set allow-fast-path={allow}
+                 /ip address add address=10.0.1.254/24 interface=bridge1
+                 /ip address add address=10.0.2.254/24 interface=ether2
+                 /interface ipip add name=t local-address=10.0.1.254 remote-address=10.0.1.1 \
+                     keepalive=0s,0 allow-fast-path=yes
+                 /ip address add address=10.9.0.1/24 interface=t"
+            );
+            let mut rig = Rig::new(2, &script);
+            rig.router.set_reference(reference);
+            rig.introduce(1, mac(1), ip(10, 0, 1, 1), ip(10, 0, 1, 254));
+            rig.introduce(2, mac(2), ip(10, 0, 2, 1), ip(10, 0, 2, 254));
+            let inner = craft::udp(ip(10, 9, 0, 2), 1, ip(10, 0, 2, 1), 2).build()[14..].to_vec();
+            let body = craft::Body::Ip { protocol: 4 };
+            let outer = craft::udp(ip(10, 0, 1, 1), 0, ip(10, 0, 1, 254), 0);
+            let (src_mac, dst_mac) = (mac(1), own_mac(1));
+            let outer = craft::Frame { src_mac, dst_mac, body, payload: &inner, ..outer }.build();
+            for _ in 0..6 {
+                assert_eq!(rig.pass(1, &outer).len(), 1, "{:?}", rig.router.discards());
+            }
+            let counted = rig.run(":put [/interface get bridge1 fp-rx-packet]");
+            assert_eq!(counted.trim(), fast, "learn={learn} allow={allow} {reference}");
+        }
+    }
+}
