@@ -13,19 +13,18 @@
 //! or discards it by name. `r.at(Step::…)` marks a box of the manual, in the manual's order;
 //! ARCHITECTURE.md shows the same list, and a test compares the two.
 
-// Bonds, up from their slaves and down to them.
+// Bonds, up from their slaves and down to them; bridged packets in the boxes of IP.
 mod bonding;
+pub(crate) mod bridged;
 // What boxes ask of a packet again and again.
 mod checks;
-// Gateways that are asked whether they live.
+// Gateways that are asked whether they live; helpers: what packets say of connections to come.
 mod gateway;
-// Helpers: what packets say of connections to come.
 mod help;
 // What the families' packets do otherwise.
 pub(crate) mod family;
-// From the last box of IP to the neighbour.
+// From the last box of IP to the neighbour; LOCAL IN and LOCAL OUT.
 mod leave;
-// LOCAL IN and LOCAL OUT.
 mod local;
 // The MANGLE, RAW and FILTER boxes, copies.
 mod mangle;
@@ -34,8 +33,9 @@ mod sniff;
 // What becomes due between packets.
 mod port_queue;
 pub(crate) mod timers;
-// The CONNECTION TRACKING box.
+// The CONNECTION TRACKING and NAT boxes.
 mod track;
+mod translate;
 // PPP: how calls begin, what is common, L2TP's tunnels, PPPoE's sessions, PPTP's calls, RADIUS; TCP.
 mod call;
 mod l2tp;
@@ -46,15 +46,12 @@ pub(crate) mod radius;
 pub(crate) mod tcp;
 // Into a tunnel's outer packet, and out of it.
 mod tunnel;
-// The NAT boxes.
-mod translate;
 // Which interfaces have found out by themselves that they run.
 mod up;
 // What is IPv6's own.
 pub(crate) mod v6;
-// Virtual routers.
+// Virtual routers, and what they tell each other of connections.
 mod vrrp;
-// What they tell each other of connections.
 mod vrrp_sync;
 // The queues' boxes.
 mod wait;
@@ -272,7 +269,7 @@ fn bridging(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt) {
     }
 }
 
-/// Bridge filter FORWARD, and out by one port.
+/// Bridge filter FORWARD, for one port.
 fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: InterfaceId) {
     (p.out_interface, p.out_port) = (p.in_interface, to);
     r.at(Step::BridgeForward);
@@ -280,6 +277,14 @@ fn bridge_forward(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: 
     if !bridge_accepts(r, now, Chain::Forward, &mut p) {
         return r.discard(p, Discard::BridgeFilterDrop);
     }
+    if bridged::is_seen(r, &p) {
+        return bridged::pass(r, now, p, to);
+    }
+    bridge_leave(r, now, p, at, to)
+}
+
+/// Bridge SRC-NAT, and out by one port.
+fn bridge_leave(r: &mut Router, now: Moment, p: Packet, at: BridgeAt, to: InterfaceId) {
     r.at(Step::BridgeSrcNat);
     let Some(mut p) = bridge_nat(r, now, Chain::SrcNat, p) else { return };
     p.fast &= r.bridge_fast_path();
@@ -456,6 +461,11 @@ fn routing<F: Passes>(r: &mut Router, now: Moment, p: Packet) {
     if let Err(why) = dst_nat::<F>(r, now, &mut p) {
         return r.discard(p, why);
     }
+    routed::<F>(r, now, p)
+}
+
+/// The routing decision.
+fn routed<F: Passes>(r: &mut Router, now: Moment, p: Packet) {
     r.at(Step::RoutingDecision);
     match F::beside_tables(r, &p).unwrap_or_else(|| whither::<F>(r, &p)) {
         Fate::Here => input::<F>(r, now, p),

@@ -253,6 +253,8 @@ pub struct Program {
     pub(crate) gateways: Arc<Gateways>,
     /// `/interface bridge settings allow-fast-path`.
     pub(crate) bridges_allow_fast_path: bool,
+    /// `use-ip-firewall`.
+    pub(crate) bridges_use_ip_firewall: bool,
     /// `/interface bridge filter`.
     pub bridge_filter: Arc<bridge::filter::Filter>,
     /// `/interface bridge nat`.
@@ -373,6 +375,7 @@ impl Program {
             filter: Arc::new(filter),
             nat: Arc::new(nat),
             bridges_allow_fast_path: true,
+            bridges_use_ip_firewall: false,
             bridge_filter: Arc::default(),
             bridge_nat: Arc::default(),
             queues: Arc::default(),
@@ -511,6 +514,11 @@ impl Program {
             (
                 !self.bridges_allow_fast_path,
                 "/interface bridge settings allow-fast-path=no",
+                &[BRIDGE_PATH],
+            ),
+            (
+                self.bridges_use_ip_firewall,
+                "/interface bridge settings use-ip-firewall=yes",
                 &[BRIDGE_PATH],
             ),
         ]);

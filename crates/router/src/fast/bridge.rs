@@ -227,7 +227,7 @@ impl Sides<'_> {
                 let counted = (&mut out, &mut forwarded);
                 let left = self.bridge::<VLANS, RULES>(r, read, frame, fast, counted);
                 if let Err(frame) = left {
-                    r.tell(|| Event::Left(Left::Unknown));
+                    r.tell(|| Event::Left(self.left()));
                     flow::enter(r, self.now, self.port, frame);
                     out = WayOut::default();
                 }
@@ -280,6 +280,10 @@ impl Sides<'_> {
         Ok(())
     }
 
+    fn left(&self) -> Left {
+        if self.program.bridges_use_ip_firewall { Left::IpFirewall } else { Left::Unknown }
+    }
+
     /// What becomes of a VLAN's frames by a port.
     #[inline(never)]
     fn way_out(&self, r: &Router, to: InterfaceId, vid: u16) -> WayOut {
@@ -288,7 +292,9 @@ impl Sides<'_> {
         WayOut {
             to,
             vid,
-            passes: bridge.may_pass(from, to) && r.link.hosts[at.index()].is_open(to),
+            passes: bridge.may_pass(from, to)
+                && r.link.hosts[at.index()].is_open(to)
+                && !self.program.bridges_use_ip_firewall,
             admits: bridge.admits(to, vid),
             tpid: filtering.map_or(0, |vlans| vlans.tpid),
             tagged: filtering.is_some_and(|vlans| vlans.member(bridge.place(to)).is_tagged(vid)),
@@ -321,7 +327,7 @@ impl Sides<'_> {
             };
             if let Err(frame) = left {
                 if routed >> at & 1 == 0 {
-                    r.tell(|| Event::Left(Left::Unknown));
+                    r.tell(|| Event::Left(self.left()));
                 } else if self.program.is_stateless() {
                     tell_why(r, (read.dst[at], read.leaves[at]), &frame, read.came[at]);
                 }

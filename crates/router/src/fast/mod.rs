@@ -69,6 +69,8 @@ pub(crate) enum Left {
     BridgeRules,
     /// A bridge does not know where its destination is, or it is for many.
     Unknown,
+    /// `use-ip-firewall` of bridges.
+    IpFirewall,
 }
 
 /// Forwards a batch that came in by one port.

@@ -8,7 +8,7 @@
 //! A rule asks both. An entry with a timeout is no item of the configuration: it ends by itself, and
 //! an export has it not.
 //!
-//! Of a DNS name the addresses are such entries, as [`names`](crate::ip::dns::names) finds them out.
+//! Of a DNS name the addresses are such entries, as `ip/dns/names.rs` finds them out.
 
 // A set of addresses of any size.
 pub mod set;

@@ -12,6 +12,7 @@ use super::raw::{self, Raw};
 use crate::compiler::Compiling;
 use crate::counter::Count;
 use crate::facility::{self, DONE, Facility, Rows};
+use crate::interface::bridge::facilities::SETTINGS as BRIDGES;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::interface::ppp::filters;
 use crate::ip::facilities::ROUTE;
@@ -40,7 +41,7 @@ pub(crate) static LAYER7: Facility = Facility {
 
 /// `/ip firewall raw`.
 pub(crate) static RAW: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&raw::MENU);
         let (old, before) = (c.program.raw.clone(), c.before(&RAW));
@@ -60,7 +61,7 @@ pub(crate) static RAW: Facility = Facility {
 
 /// `/ip firewall mangle`.
 pub(crate) static MANGLE: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&mangle::MENU);
         let (old, before) = (c.program.mangle.clone(), c.before(&MANGLE));
@@ -86,7 +87,7 @@ pub(crate) static MANGLE: Facility = Facility {
 
 /// `/ip firewall filter`.
 pub(crate) static FILTER: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&menu::FILTER);
         let (old, before) = (c.program.filter.clone(), c.before(&FILTER));
@@ -114,7 +115,7 @@ pub(crate) static FILTER: Facility = Facility {
 
 /// `/ip firewall nat`.
 pub(crate) static NAT: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST, &LAYER7],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7],
     compile: |c| {
         c.remove_rules(&menu::NAT);
         let (old, before) = (c.program.nat.clone(), c.before(&NAT));
@@ -148,7 +149,7 @@ pub(crate) static ADDRESS_LIST6: Facility = Facility {
 
 /// `/ipv6 firewall raw`.
 pub(crate) static RAW6: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST],
     compile: |c| {
         c.remove_rules(&firewall6::RAW);
         c.program.v6.raw = Some(Arc::new(Raw::compile6(&mut setting(c), firewall6::RAW.path)));
@@ -167,7 +168,7 @@ pub(crate) static RAW6: Facility = Facility {
 
 /// `/ipv6 firewall mangle`.
 pub(crate) static MANGLE6: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST],
     compile: |c| {
         c.remove_rules(&firewall6::MANGLE);
         let mangle = Mangle::compile6(&mut setting(c), firewall6::MANGLE.path);
@@ -188,7 +189,7 @@ pub(crate) static MANGLE6: Facility = Facility {
 
 /// `/ipv6 firewall filter`.
 pub(crate) static FILTER6: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST],
     compile: |c| {
         c.remove_rules(&firewall6::FILTER);
         let filter = firewall6::Filter::compile(&mut setting(c));
@@ -213,7 +214,7 @@ pub(crate) static FILTER6: Facility = Facility {
 
 /// `/ipv6 firewall nat`.
 pub(crate) static NAT6: Facility = Facility {
-    after: &[&INTERFACES, &ADDRESS_LIST],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST],
     compile: |c| {
         c.remove_rules(&firewall6::NAT);
         c.program.v6.nat = Some(Arc::new(Nat::compile6(&mut setting(c))));
@@ -246,7 +247,7 @@ fn setting<'a>(c: &'a mut Compiling) -> Setting<'a> {
         patterns: &program.patterns,
         names: &program.names,
         marks: &program.books.marks,
-        use_ip_firewall: false,
+        use_ip_firewall: program.bridges_use_ip_firewall,
         book: &mut program.books.counters,
         slots: &mut program.books.slots,
     }

@@ -7,6 +7,7 @@
 //!        └─ no room: dropped                 └─ Link ► physical out-interface
 //! ```
 
+use super::bridged::{self, Bridged};
 use super::mangle::{set_traffic_class, traffic_class};
 use super::{arrived, ip_out, leave::Leaving, v6};
 use crate::discard::Discard;
@@ -39,6 +40,8 @@ pub(crate) enum Resume {
     Out6(Box<Leaving<u128>>),
     /// The same of what is for the router.
     In(Box<Arriving>),
+    /// The same of what a bridge passes on.
+    Bridged(Box<Bridged>),
     /// Behind the interface's HTB.
     Link {
         /// By which it leaves.
@@ -69,6 +72,7 @@ impl Resume {
             Resume::Out(leaving) => (&mut leaving.frame, leaving.l3),
             Resume::Out6(leaving) => (&mut leaving.frame, leaving.l3),
             Resume::In(arriving) => (&mut arriving.p.frame, arriving.p.layers.l3),
+            Resume::Bridged(bridged) => (&mut bridged.p.frame, bridged.p.layers.l3),
             Resume::Link { frame, .. } => (frame, 0),
         }
     }
@@ -79,6 +83,7 @@ impl Resume {
             Resume::Out(leaving) => &leaving.frame,
             Resume::Out6(leaving) => &leaving.frame,
             Resume::In(arriving) => &arriving.p.frame,
+            Resume::Bridged(bridged) => &bridged.p.frame,
             Resume::Link { frame, .. } => frame,
         }
     }
@@ -89,6 +94,7 @@ impl Resume {
             Resume::Out(leaving) => (leaving.frame, leaving.rest.into_vec()),
             Resume::Out6(leaving) => (leaving.frame, leaving.rest.into_vec()),
             Resume::In(arriving) => (arriving.p.frame, arriving.p.rest),
+            Resume::Bridged(bridged) => (bridged.p.frame, bridged.p.rest),
             Resume::Link { frame, .. } => (frame, Vec::new()),
         };
         std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)).collect()
@@ -100,6 +106,7 @@ impl Resume {
             Resume::Out(leaving) => leaving.rest.len() as u64,
             Resume::Out6(leaving) => leaving.rest.len() as u64,
             Resume::In(arriving) => arriving.p.rest.len() as u64,
+            Resume::Bridged(bridged) => bridged.p.rest.len() as u64,
             Resume::Link { .. } => 0,
         }
     }
@@ -169,6 +176,20 @@ pub(super) fn inward(r: &mut Router, now: Moment, mut arriving: Arriving) {
         ETHERTYPE_IPV6 => arrived::<u128>(r, now, arriving.p),
         _ => arrived::<u32>(r, now, arriving.p),
     }
+}
+
+/// And what a bridge passes on.
+pub(super) fn across(r: &mut Router, now: Moment, mut bridged: Bridged) {
+    while let Some(leaf) = bridged.queues.first() {
+        bridged.queues = bridged.queues.rest();
+        let cost = bridged.cost;
+        let decision = r.queues.offer(leaf, now, cost.len);
+        r.tell(|| Event::Queued { leaf, decision });
+        if decision != Decision::Pass {
+            return queue(r, now, leaf, decision, Resume::Bridged(Box::new(bridged)), cost);
+        }
+    }
+    bridged::leave(r, now, bridged)
 }
 
 /// Lets a packet wait in its queue, or ends it there.
@@ -269,6 +290,7 @@ pub(super) fn resume(r: &mut Router, now: Moment, mut resume: Resume, waited: Wa
         Resume::Out(leaving) => out(r, now, leaving, Cost { len, label }),
         Resume::Out6(leaving) => out(r, now, *leaving, Cost { len, label }),
         Resume::In(arriving) => inward(r, now, *arriving),
+        Resume::Bridged(bridged) => across(r, now, *bridged),
         Resume::Link { interface, frame, fast, depth, mark } => {
             let depth = std::mem::replace(&mut r.link.depth, depth);
             r.io.mark = mark;

@@ -203,3 +203,112 @@ fn mld_snooping() {
     passes(2, &data, &[1, 3], "and is out at once");
     passes(1, &data, &[3], "to itself nothing goes");
 }
+
+/// `use-ip-firewall`: rules, marks, queues and connection tracking see what a bridge passes on.
+#[test]
+fn bridged_packets_in_the_boxes_of_ip() {
+    const BRIDGE: &str = "/interface bridge settings set use-ip-firewall=yes";
+    let frame = |dst: u8, port: u16| {
+        let template = craft::udp(ip(10, 0, 0, 1), 1000, ip(10, 0, 0, dst), port);
+        craft::Frame { src_mac: mac(1), dst_mac: mac(dst), ..template }
+    };
+    let rig = |script: &str, reference: bool| {
+        let mut rig = Rig::new(3, &format!("{THREE_PORTS}\n{script}"));
+        rig.router.set_reference(reference);
+        for n in 1..=3 {
+            rig.introduce(n.into(), mac(n), ip(10, 0, 0, n), ip(10, 0, 0, 254));
+        }
+        rig
+    };
+    let rules = "/ip firewall filter
+add chain=forward dst-port=53 protocol=udp action=drop
+add chain=forward in-bridge-port=ether1 out-bridge-port=ether3 action=drop
+/ip firewall mangle add chain=postrouting dst-port=7 protocol=udp action=change-dscp new-dscp=46
+/ip firewall connection tracking set enabled=yes
+/queue simple add name=q target=10.0.0.1 max-limit=100M/100M";
+    for reference in [false, true] {
+        // Without it nothing of IP looks.
+        let mut plain = rig(
+            &rules
+                .replace("in-bridge-port=ether1 out-bridge-port=ether3", "protocol=udp dst-port=1"),
+            reference,
+        );
+        for (dst, port) in [(2, 53), (3, 80), (2, 7)] {
+            let frame = frame(dst, port).build();
+            assert_eq!(plain.pass(1, &frame), [(usize::from(dst), frame.clone())]);
+        }
+        let mut rig = rig(&format!("{BRIDGE}\n{rules}"), reference);
+        for _ in 0..3 {
+            assert_eq!(rig.pass(1, &frame(2, 53).build()), [], "a rule");
+            assert_eq!(rig.pass(1, &frame(3, 80).build()), [], "a rule of ports");
+            let passed = frame(2, 80).build();
+            assert_eq!(rig.pass(1, &passed), [(2, passed.clone())], "{:?}", rig.router.discards());
+            let out = rig.pass(1, &frame(2, 7).build());
+            let [(2, marked)] = &out[..] else { panic!("{out:?} {:?}", rig.router.discards()) };
+            assert_eq!((marked[15], marked[22]), (46 << 2, 64), "DSCP, and the TTL as it was");
+        }
+        let back = craft::udp(ip(10, 0, 0, 2), 80, ip(10, 0, 0, 1), 1000);
+        let back = craft::Frame { src_mac: mac(2), dst_mac: mac(1), ..back }.build();
+        assert_eq!(rig.pass(2, &back).len(), 1);
+        let known = rig.run("/ip firewall connection print");
+        assert_eq!(known.matches("10.0.0.2:80").count(), 1, "{known}");
+        let queued = rig.run(":put [/queue simple get q packets]");
+        assert_eq!(queued.trim(), "6/1", "{queued}");
+        assert!(rig.router.frames().balance());
+        // A full queue keeps them, and they go on by their port.
+        rig.run("/queue simple set q max-limit=100k/100k");
+        let sent: Vec<_> = (0..30).map(|_| frame(2, 80).build()).collect();
+        let mut out = Vec::new();
+        for frame in &sent {
+            out.extend(rig.pass(1, frame));
+        }
+        assert!(out.len() < 30, "{}", out.len());
+        for _ in 0..20 {
+            rig.wait(std::time::Duration::from_millis(100));
+            out.extend(rig.take(2).into_iter().map(|frame| (2, frame)));
+        }
+        assert_eq!(out.len(), 30, "{:?}", rig.router.discards());
+        assert!(out.iter().all(|(to, frame)| *to == 2 && frame == &sent[0]));
+        // Another destination than the frame's: it is routed there.
+        rig.run("/ip firewall nat add chain=dstnat protocol=udp dst-port=8080 action=dst-nat to-addresses=10.0.0.3");
+        let out = rig.pass(1, &frame(2, 8080).build());
+        let [(3, routed)] = &out[..] else { panic!("{out:?} {:?}", rig.router.discards()) };
+        assert_eq!((&routed[..6], routed[33], routed[22]), (&mac(3).0[..], 3, 63));
+        // In pieces: put together for the rules, passed on as they came.
+        let whole = frame(2, 99);
+        let first = craft::Frame { more_fragments: true, payload: &[1; 64], ..whole };
+        let body = craft::Body::Ip { protocol: 17 };
+        let second = craft::Frame { fragment_offset: 72, body, payload: &[2; 30], ..whole };
+        assert_eq!(rig.pass(1, &first.build()), []);
+        assert_eq!(rig.pass(1, &second.build()).len(), 2, "{:?}", rig.router.discards());
+        assert!(rig.router.frames().balance());
+    }
+}
+
+/// The same of IPv6.
+#[test]
+fn bridged_packets_of_ipv6_in_the_boxes_of_ip() {
+    for reference in [false, true] {
+        let mut rig = Rig::new(
+            3,
+            &format!(
+                "{THREE_PORTS}\n/interface bridge settings set use-ip-firewall=yes
+                 /ipv6 firewall filter add chain=forward protocol=udp dst-port=2000 action=drop"
+            ),
+        );
+        rig.router.set_reference(reference);
+        let sent = |port: u16| {
+            let mut sent = Sent { dst_mac: mac(2), ..to("2001:db8:2::b") };
+            sent.payload[2..4].copy_from_slice(&port.to_be_bytes());
+            sent.build()
+        };
+        assert_eq!(rig.pass(1, &sent(2000)), []);
+        let frame = sent(2001);
+        assert_eq!(
+            rig.pass(1, &frame),
+            [(2, frame.clone()), (3, frame)],
+            "{:?}",
+            rig.router.discards()
+        );
+    }
+}

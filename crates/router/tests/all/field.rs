@@ -68,7 +68,8 @@ const LINES: &[(&str, &str)] = &[
     ("/ppp profile set *0 local-address=10.9.9.1 !bridge on-up=\"\"", ""),
     ("/ppp profile set *FFFFFFFE remote-address=10.9.9.2", ""),
     ("/interface bridge settings set use-ip-firewall=no", ""),
-    ("/interface bridge settings set use-ip-firewall=yes", "use /interface bridge filter"),
+    ("/interface bridge settings set use-ip-firewall=yes", ""),
+    ("/interface bridge settings set use-ip-firewall-for-vlan=yes", "use /interface bridge filter"),
     // IP.
     ("/ip settings set rp-filter=no send-redirects=yes secure-redirects=yes", ""),
     ("/ip settings set accept-redirects=no accept-source-route=no tcp-syncookies=yes", ""),

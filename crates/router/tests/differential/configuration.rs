@@ -251,6 +251,7 @@ pub(crate) fn change() -> impl Strategy<Value = String> {
         "/interface bridge port disable [find]",
         "/interface bridge set [find] dhcp-snooping=yes",
         "/interface bridge set [find] igmp-snooping=yes",
+        "/interface bridge settings set use-ip-firewall=yes",
         "/interface bridge port set [find interface=ether1] trusted=yes",
         "/interface bridge port enable [find]",
         "/interface list member remove [find interface=bridge1]",

@@ -228,7 +228,7 @@ fn rules_that_make_no_sense_are_refused() {
         "filter add chain=forward layer7-protocol=x",
         "filter add chain=forward to-addresses=1.1.1.1",
         "nat add chain=srcnat action=drop",
-        "address-list add list=a address=example.com",
+        "address-list add list=a address=example..com",
         "filter add chain=forward action=add-src-to-address-list",
         "filter add chain=forward action=log address-list-timeout=none-static",
         "filter add chain=forward realm=1",

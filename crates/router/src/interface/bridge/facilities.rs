@@ -31,6 +31,7 @@ pub(crate) static SETTINGS: Facility = Facility {
     compile: |c| {
         let settings = c.tree.read_settings(&menu::SETTINGS);
         c.program.bridges_allow_fast_path = settings.bool("allow-fast-path");
+        c.program.bridges_use_ip_firewall = settings.bool("use-ip-firewall");
     },
     relearn: true,
     setting: |status, property| status.bridge_settings(property),

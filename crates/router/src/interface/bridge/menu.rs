@@ -272,7 +272,8 @@ pub static SETTINGS: Menu = Menu {
     path: "/interface bridge settings",
     kind: MenuKind::Settings,
     properties: &[
-        Property::only("use-ip-firewall", &Type::Bool, &["no"], NO_IP_FIREWALL),
+        Property::new("use-ip-firewall", Type::Bool, "The boxes of IP see bridged packets, too.")
+            .default("no"),
         Property::only("use-ip-firewall-for-vlan", &Type::Bool, &["no"], NO_IP_FIREWALL),
         Property::only("use-ip-firewall-for-pppoe", &Type::Bool, &["no"], NO_IP_FIREWALL),
         Property::new("allow-fast-path", Type::Bool, "Let bridged frames take the fast path.")
@@ -410,7 +411,7 @@ pub(super) fn spanning(bridge: &Item, ports: &[(&Item, InterfaceId)]) -> Option<
 const NO_MSTP: &str = "MSTP is not built";
 const NO_QUERIER: &str = "the bridge asks nobody; another router has to";
 const NO_IP_FIREWALL: &str =
-    "the IP firewall does not see bridged frames yet; use /interface bridge filter";
+    "what has a tag, or is in a session, passes a bridge as it is; use /interface bridge filter";
 
 /// What a port that is added or changed must not be.
 ///

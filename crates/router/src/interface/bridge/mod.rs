@@ -11,7 +11,7 @@
 //! made beforehand, one per port a frame can come from.
 //!
 //! Never copies a frame, learns or counts: the flow does, following the [`Decision`]. Missing:
-//! **use-ip-firewall**.
+//! **a querier** of its own for IGMP and MLD.
 
 // `/interface bridge filter`: which frames pass.
 pub mod filter;

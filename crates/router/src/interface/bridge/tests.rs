@@ -221,7 +221,7 @@ fn mstp_is_refused_by_name() {
         assert_eq!(error, Mismatch::NoMatch(["rstp", "none", "stp"].map(str::to_string).to_vec()));
     }
     assert_eq!(accepts(&menu::SETTINGS, "use-ip-firewall", "no"), Ok(Value::Bool(false)));
-    assert!(accepts(&menu::SETTINGS, "use-ip-firewall", "yes").is_err());
+    assert!(accepts(&menu::SETTINGS, "use-ip-firewall-for-vlan", "yes").is_err());
 }
 
 /// The commands of the documents (source 001's bridging set-up), and what must be refused.
@@ -266,7 +266,7 @@ fn bridges_are_typed() {
         ("/interface bridge port add interface=ether3 bridge=lan pvid=4095", "pvid"),
         ("/interface bridge set lan ether-type=0x9200", "ether-type"),
         ("/interface bridge add name=b protocol-mode=mstp", "use rstp"),
-        ("/interface bridge settings set use-ip-firewall=yes", "bridge filter"),
+        ("/interface bridge settings set use-ip-firewall-for-pppoe=yes", "bridge filter"),
     ] {
         let error = interpreter.run(line, &Device).unwrap_err().to_string();
         assert!(error.contains(why), "{line}: {error}");

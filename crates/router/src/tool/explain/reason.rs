@@ -18,6 +18,10 @@ pub struct Reason {
 
 /// What to change about an unmet condition of FastPath ([`Unmet`](crate::unmet::Unmet)).
 pub(crate) const CHANGES: &[(&str, &str)] = &[
+    (
+        "/interface bridge settings use-ip-firewall=yes",
+        "/interface bridge settings set use-ip-firewall=no, and filter by /interface bridge filter",
+    ),
     ("/ip settings allow-fast-path=no", "/ip settings set allow-fast-path=yes"),
     (
         "there are rules in /ip firewall",
@@ -94,6 +98,7 @@ impl Reason {
             Left::Neighbour => Reason::kept(Unkept::Neighbour),
             Left::BridgeRules => Reason::kept(Unkept::BridgeFilter),
             Left::Unknown => Reason::FLOOD,
+            Left::IpFirewall => Reason::unmet("/interface bridge settings use-ip-firewall=yes"),
         }
     }
 

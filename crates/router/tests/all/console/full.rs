@@ -73,7 +73,7 @@ add name=LAN include=inner exclude=dynamic comment=w
 /interface list member
 add list=inner interface=lan
 add list=LAN interface=voice
-/interface bridge settings set allow-fast-path=no
+/interface bridge settings set allow-fast-path=no use-ip-firewall=yes
 /interface bridge filter
 add chain=forward in-interface=ether2 mac-protocol=arp arp-opcode=request
 add chain=forward src-mac-address=06:00:00:00:00:00/FF:00:00:00:00:00 vlan-id=!5 action=drop
