@@ -120,6 +120,9 @@ pub(super) const QUEUES: &[&str] = &[
 pub(super) const BRIDGES: &[&str] = &[
     "/interface bridge settings set allow-fast-path=no",
     "/interface bridge set [find] ageing-time=2s",
+    "/interface bridge settings set use-ip-firewall=yes",
+    "/interface bridge set [find] igmp-snooping=yes",
+    "/interface bridge port set [find] trusted=yes;/interface bridge set [find] dhcp-snooping=yes",
     "/interface bridge port set [find interface=ether2] learn=no",
     "/interface bridge filter add chain=forward action=passthrough",
     "/interface bridge filter add chain=forward mac-protocol=arp action=accept log=yes",
@@ -171,6 +174,8 @@ pub(super) const CHANGES: &[&str] = &[
     "/interface vlan enable [find]",
     "/interface bridge port disable [find]",
     "/interface bridge port enable [find]",
+    "/interface bridge settings set use-ip-firewall=no",
+    "/interface bridge settings set use-ip-firewall=yes",
     "/interface bridge set [find] vlan-filtering=yes",
     "/interface bridge set [find] vlan-filtering=no",
     "/interface bridge port set [find] pvid=9",
@@ -260,6 +265,9 @@ pub(super) const FILTER6: &[&str] = &[
 pub(super) const LAN: &[&str] = &[
     "/ip dns set servers=10.200.1.1 allow-remote-requests=yes",
     "/ip dns static add name=router.lan address=10.1.1.254",
+    "/ip firewall address-list add list=seen address=router.lan",
+    "/ip firewall address-list add list=seen address=nobody.example",
+    "/ip dns static add name=corp.lan type=FWD forward-to=10.200.1.1,2001:db8:2::1 address-list=seen",
     "/ip dhcp-server add name=lan interface=ether1",
     "/ip dhcp-server remove [find]",
     "/ip dhcp-server disable [find]",
