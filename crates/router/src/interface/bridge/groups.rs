@@ -111,7 +111,6 @@ impl Groups {
             }
         }
         self.expire(now, bridge);
-        self.renew(bridge);
         true
     }
 
@@ -167,7 +166,11 @@ impl Groups {
         if self.all.len() >= MAX && !self.all.contains_key(&key) {
             return;
         }
-        enter(&mut self.all.entry(key).or_default().members, port, end);
+        let group = self.all.entry(key).or_default();
+        // A host says so again and again: only what is new costs more than a look.
+        if enter(&mut group.members, port, end) {
+            group.renew(&self.router_ports);
+        }
         self.until(end);
     }
 
@@ -191,13 +194,19 @@ impl Groups {
         let routers = self.routers.iter().map(|&(port, _)| port);
         self.router_ports = routers.chain(permanent.map(|port| port.interface)).collect();
         for group in self.all.values_mut() {
-            group.ports = group.members.iter().map(|&(port, _)| port).collect();
-            let others = self.router_ports.iter().filter(|port| !group.ports.contains(port));
-            let others: Vec<InterfaceId> = others.copied().collect();
-            group.ports.extend(others);
+            group.renew(&self.router_ports);
         }
         let members = self.all.values().flat_map(|group| &group.members);
         self.next = members.chain(&self.routers).map(|&(_, end)| end).min();
+    }
+}
+
+impl Group {
+    fn renew(&mut self, routers: &[InterfaceId]) {
+        self.ports.clear();
+        self.ports.extend(self.members.iter().map(|&(port, _)| port));
+        let is_member = |port: &InterfaceId| self.members.iter().any(|(member, _)| member == port);
+        self.ports.extend(routers.iter().filter(|port| !is_member(port)));
     }
 }
 
