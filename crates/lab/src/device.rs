@@ -250,6 +250,13 @@ pub(crate) fn configured(script: &str) -> Result<(Tree, Tree), config::Error> {
     typed(&mut router, script).map(|tree| (tree, router.factory_tree()))
 }
 
+/// What a router dropped, and why: `nothing`, or `3 packets: no route; …`.
+pub fn discarded(router: &Router) -> String {
+    let reasons = router.discards().iter();
+    let reasons: Vec<String> = reasons.map(|(why, n)| format!("{n} packets: {why:?}")).collect();
+    if reasons.is_empty() { "nothing".to_string() } else { reasons.join("; ") }
+}
+
 /// Frames the slow path was spared so far: FastPath (routed or bridged), and recipes (FastTrack
 /// among them).
 pub fn fast_path_packets(router: &Router) -> u64 {

@@ -46,7 +46,7 @@ pub mod device;
 pub mod configuration;
 // Full tables: read from a file, or made up, and dealt out over next hops.
 pub mod routes;
-// The tester: our ends of the wires, introduced to the device.
+// The tester: hosts on our ends of the wires, and what a trial has them do.
 pub mod tester;
 // The same in the kernel, for devices on veth pairs.
 #[cfg(target_os = "linux")]
@@ -57,8 +57,6 @@ pub mod ways;
 pub mod net;
 // The tester's hosts, and the streams between them.
 pub mod traffic;
-// What they say of themselves, and how routers answer.
-mod introduction;
 
 // Interfaces of this machine that a tester takes.
 #[cfg(target_os = "linux")]

@@ -20,10 +20,10 @@
 //! [`two_cores`](crate::two_cores).
 
 use crate::device::Device;
-use crate::tester::Tester;
-use measure::trial::{Conditions, Counts};
-use measure::{Load, Sender, Trial};
-use port::{Batch, MemoryPort, Port, affinity};
+use crate::tester::row::RowTester;
+use measure::trial::Conditions;
+use measure::{Load, Trial};
+use port::{Batch, MemoryPort, affinity};
 use std::time::Duration;
 
 /// Frames between two readings of the clock.
@@ -57,20 +57,19 @@ impl Worked {
 
 /// Runs one trial: until the router has worked for `duration`, or four times as much has passed.
 /// The trial's duration is the time the router worked.
-pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Trial {
+pub fn trial(device: &mut Device, row: &mut RowTester, duration: Duration) -> Trial {
     let clock = device.clock;
     let (had, start) = (affinity::thread_time(), clock.now());
-    let (mut senders, mut receivers) = tester.begin(start, Duration::MAX, Load::FullSpeed);
+    let mut task = row.task(start, Duration::MAX, Load::FullSpeed);
+    let tester = &mut row.tester;
     let mut worked = Worked::default();
-    let mut batch = Batch::new();
     let (mut now, mut turn) = (start, 0);
     while worked.all < duration && now.since(start) < 4 * duration {
-        tester.announce(now);
+        tester.announce_if_due(now);
         for _ in 0..CHUNK / Batch::CAPACITY / 2 {
-            for (port, senders) in senders.iter_mut().enumerate() {
-                let at = turn % senders.len();
-                senders[at].fill(now, &mut tester.pool, &mut batch);
-                tester.wires[port].send(now, &mut tester.pool, &mut batch);
+            for port in 0..task.senders.len() {
+                let at = turn % task.senders[port].len();
+                tester.feed(now, (port, at), &mut task);
             }
             turn += 1;
         }
@@ -89,7 +88,7 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
         }
         now = clock.now();
         worked.add(now.since(before), interruptions != affinity::interruptions());
-        tester.receive(now, &mut receivers);
+        while tester.receive(now, &mut task) > 0 {}
     }
     let all = clock.now().since(start);
     let had = affinity::thread_time().zip(had).map(|(has, had)| has.saturating_sub(had));
@@ -97,12 +96,12 @@ pub fn trial(device: &mut Device, tester: &mut Tester, duration: Duration) -> Tr
     // What a queue still holds comes out in its time.
     for _ in 0..10 {
         device.breathe();
-        tester.receive(clock.now(), &mut receivers);
+        tester.receive(clock.now(), &mut task);
     }
-    let sent: Vec<_> = senders.iter().flatten().map(Sender::sent).collect();
-    tester.end(senders);
+    let counts = task.counts(tester);
+    row.end(task);
     let conditions = Conditions { away, ..Conditions::default() };
-    Trial::judge(worked.total(), Counts::gather(sent, &receivers, []), &conditions)
+    Trial::judge(worked.total(), counts, &conditions)
 }
 
 #[cfg(test)]

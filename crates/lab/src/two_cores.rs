@@ -17,11 +17,12 @@ use crate::clock::Clock;
 use crate::device::Device;
 use crate::machine;
 use crate::placement::Pair;
-use crate::tester::{Tester, received};
+use crate::tester::drive::Drive;
+use crate::tester::row::RowTester;
 use measure::latency_histogram::LatencyHistogram;
 use measure::suite_result::TrialRecord;
-use measure::trial::{Conditions, Counts, since};
-use measure::{Load, Pace, Receiver, Sender, Trial};
+use measure::trial::{Conditions, Counts};
+use measure::{Load, Pace, Trial};
 use port::{Batch, MemoryPort, Pool, Port, Slab, affinity};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,8 +79,8 @@ impl Dut for Patch<'_> {
 
 /// A place to run trials at.
 pub struct Bench<'a, P = MemoryPort> {
-    /// The tester.
-    pub tester: &'a mut Tester<P>,
+    /// The tester, with the streams of a row.
+    pub row: &'a mut RowTester<P>,
     /// The clock of the run.
     pub clock: Clock,
     /// The processors; none to leave it to the system.
@@ -125,9 +126,6 @@ pub const NICE: i32 = -10;
 /// How long nothing must come after the last frame sent: longer than a busy machine takes the
 /// device's processor away at a time.
 const QUIET: Duration = Duration::from_millis(20);
-/// And how long at most the tester listens.
-const LISTEN: Duration = Duration::from_millis(200);
-
 impl<P: Port + Send> Bench<'_, P> {
     /// Runs one trial: at this rate (all streams together), or as fast as the tester can. Without a
     /// `dut`, the device works by itself.
@@ -140,9 +138,9 @@ impl<P: Port + Send> Bench<'_, P> {
         rate: Option<PacketRate>,
         duration: Duration,
     ) -> io::Result<Ran> {
-        let Bench { tester, clock, pair, yields } = self;
+        let Bench { row, clock, pair, yields } = self;
         let (clock, pair, yields) = (*clock, *pair, *yields);
-        let drive = || drive(tester, clock, rate, duration, yields);
+        let drive = || drive(row, clock, rate, duration, yields);
         let (mut ran, beside) = side_by_side(dut, clock, pair, yields, drive)?;
         (ran.worked, ran.tester_worked) = (beside.worked, beside.tester_worked);
         // Who leaves the processor to the system's part of the device lacks it without being disturbed.
@@ -299,94 +297,42 @@ fn work(dut: &mut dyn Dut, clock: Clock, stop: &AtomicBool) -> Worked {
     Worked { busy, stood_still, away: watched.and_then(Watched::end) }
 }
 
-/// The tester's thread.
+/// The tester's part of a trial.
 fn drive<P: Port>(
-    tester: &mut Tester<P>,
+    row: &mut RowTester<P>,
     clock: Clock,
     rate: Option<PacketRate>,
     duration: Duration,
     yields: bool,
 ) -> Ran {
-    let n = tester.streams.iter().flatten().count().max(1);
+    let n = row.streams.iter().flatten().count().max(1);
     let pace = rate.and_then(|rate| Pace::of(PacketRate(rate.0 / n as f64)));
     let load = pace.map_or(Load::FullSpeed, Load::Paced);
-    let before = tester.counters();
     let start = clock.now();
-    let (mut senders, mut receivers) = tester.begin(start, duration, load);
-    let (mut now, mut turn, mut stood_still) = (start, 0, Duration::ZERO);
-    let gap = if yields { GAP_SHARED } else { GAP };
-    while !senders.iter().flatten().all(|sender| sender.is_done(now)) {
-        tester.announce(now);
-        for (port, senders) in senders.iter_mut().enumerate() {
-            let wire = &mut tester.wires[port];
-            if pace.is_some() {
-                for sender in senders {
-                    sender.poll(now, &mut tester.pool, wire);
-                }
-            } else {
-                // A batch of one stream, then of the next: as many frames of each.
-                let at = turn % senders.len();
-                senders[at].poll(now, &mut tester.pool, wire);
-            }
-        }
-        turn += 1;
-        if yields {
-            std::thread::yield_now();
-        }
-        receive(tester, clock.now(), &mut receivers);
-        let then = clock.now();
-        if then.since(now) > gap {
-            stood_still += then.since(now);
-        }
-        now = then;
+    let mut task = row.task(start, duration, load);
+    let (reset, patience, gap) = (None, Duration::ZERO, if yields { GAP_SHARED } else { GAP });
+    let interrupt = &AtomicBool::new(false);
+    let drive = Drive { clock, quiet: QUIET, interrupt, reset, patience, yields, gap };
+    drive.run(&mut row.tester, &mut task).expect("nobody interrupts it");
+    let mut counts = task.counts(&row.tester);
+    let last_sent = task.last_sent();
+    let mut conditions = task.conditions;
+    conditions.overrun = last_sent.since(start + duration);
+    match (pace, &mut conditions.busy) {
+        (Some(_), Some(busy)) => busy.late = task.late(),
+        (Some(_), None) => {}
+        // As fast as it can: it has no time left, and what its ports had no room for was not to be sent.
+        (None, busy) => (*busy, counts.intended) = (None, counts.sent),
     }
-    let end = now;
-    let offered: u64 = senders.iter().flatten().map(|sender| sender.sent().offered).sum();
-    let mut last = end;
-    while received(&receivers) < offered && now.since(last) < QUIET && now.since(end) < LISTEN {
-        if receive(tester, now, &mut receivers) > 0 {
-            last = now;
-        }
-        if yields {
-            std::thread::yield_now();
-        }
-        now = clock.now();
-    }
-    let sent: Vec<_> = senders.iter().flatten().map(Sender::sent).collect();
-    tester.end(senders);
-    let last_sent = sent.iter().map(|sent| sent.last).max().unwrap_or(start);
-    let after = tester.counters();
-    let ports = before.into_iter().zip(after).map(|(before, after)| since(before, after));
-    let mut counts = Counts::gather(sent, &receivers, ports);
-    if pace.is_none() {
-        // As fast as it can: what its ports had no room for was not to be sent.
-        counts.intended = counts.sent;
-    }
-    let overrun = last_sent.since(start + duration);
-    let conditions = Conditions { overrun, stood_still, ..Conditions::default() };
     // At a pace, the schedule's time counts: its last frame left earlier by the gap behind it.
-    let took = if pace.is_some() { duration } else { end.since(start) };
+    let took = if pace.is_some() { duration } else { duration.max(last_sent.since(start)) };
+    let latency = measure::receive::latency(&task.receivers);
+    row.end(task);
     Ran {
         trial: Trial::judge(took, counts, &conditions),
         worked: Duration::ZERO,
         tester_worked: None,
-        latency: measure::receive::latency(&receivers),
+        latency,
         conditions,
     }
-}
-
-/// Receives what waits, at most four batches a wire, so that sending goes on.
-#[inline]
-fn receive<P: Port>(tester: &mut Tester<P>, now: Moment, receivers: &mut [Receiver; 2]) -> usize {
-    let mut n_received = 0;
-    for (wire, receiver) in tester.wires.iter_mut().zip(receivers) {
-        for _ in 0..4 {
-            let n = receiver.poll(now, &mut tester.pool, wire);
-            n_received += n;
-            if n < Batch::CAPACITY {
-                break;
-            }
-        }
-    }
-    n_received
 }

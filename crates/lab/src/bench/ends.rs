@@ -29,7 +29,8 @@ use crate::jumbo;
 use crate::kernel_tester::{self, KernelTester};
 use crate::net::Net;
 use crate::placement::Pair;
-use crate::tester::{ANNOUNCE, Behind, Tester, Unfit};
+use crate::tester::row::{Behind, RowTester, Unfit};
+use crate::tester::{ANNOUNCE, Tester};
 use crate::two_cores::{Bench, Dut, Ran, side_by_side};
 use measure::trial::Conditions;
 use measure::{Stream, StreamPlan, Template, Trial, Variation};
@@ -52,7 +53,7 @@ pub enum Generator {
 
 /// The tester at a rig's outer ends.
 pub struct Ends {
-    tester: Tester<RealPort>,
+    row: RowTester<RealPort>,
     way: Way,
     clock: Clock,
     pair: Option<Pair>,
@@ -104,8 +105,8 @@ impl Ends {
             Way::Kernel(_) => beside(namespace, end, &slab),
         };
         let [a, b] = rig.tester_ends().map(wire);
-        let tester = Tester::new([a?, b?], &slab);
-        Ok(Ends { tester, way, clock, pair })
+        let row = RowTester::new([a?, b?], &slab);
+        Ok(Ends { row, way, clock, pair })
     }
 
     /// Makes streams, and everything known that they need.
@@ -124,10 +125,10 @@ impl Ends {
         }
         let (traffic, file) = (job.configuration.traffic, job.configuration.file);
         let unfit = |unfit: Unfit| BenchError::Unfit(file, unfit);
-        self.tester.net = Net::of(job.configuration.family);
-        self.tester.prepare(device, traffic, job.table, frame, job.plan.seed).map_err(unfit)?;
+        self.row.net = Net::of(job.configuration.family);
+        self.row.prepare(device, traffic, job.table, frame, job.plan.seed).map_err(unfit)?;
         if let Way::Kernel(kernel) = &mut self.way {
-            let opened = KernelTester::open(rig.tester_ends(), &self.tester.streams)?;
+            let opened = KernelTester::open(rig.tester_ends(), &self.row.streams)?;
             *kernel = Some(Box::new(opened));
         }
         Ok(())
@@ -150,13 +151,13 @@ impl Ends {
         let (dut, received) = (device.dut(), rig.tester_worked());
         let ran = match &mut self.way {
             Way::User(_) => {
-                let Ends { tester, clock, pair, .. } = self;
-                let mut bench = Bench { tester, clock: *clock, pair: *pair, yields: true };
+                let Ends { row, clock, pair, .. } = self;
+                let mut bench = Bench { row, clock: *clock, pair: *pair, yields: true };
                 bench.trial(dut, rate, duration).map_err(BenchError::Placement)?
             }
             Way::Kernel(kernel) => {
                 let kernel = kernel.as_mut().expect("prepared before a trial");
-                let herald = Herald { tester: &mut self.tester, clock: self.clock };
+                let herald = Herald { tester: &mut self.row.tester, clock: self.clock };
                 in_kernel(kernel, herald, self.pair, dut, rate, duration)?
             }
         };
@@ -223,7 +224,7 @@ struct Herald<'a> {
 impl Herald<'_> {
     fn go_on(self, stop: &AtomicBool) {
         while !stop.load(Ordering::Acquire) {
-            self.tester.announce(self.clock.now());
+            self.tester.announce_if_due(self.clock.now());
             std::thread::park_timeout(ANNOUNCE);
         }
     }

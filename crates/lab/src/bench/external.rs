@@ -22,23 +22,21 @@ use super::device::{Alone, Device, Job, Turn, no_setup};
 use super::ends::Cost;
 use super::patch::Patch;
 use super::veth::Rig;
-use super::wired::{Limits, RealPort};
+use super::wired::Limits;
 use crate::clock::Clock;
 use crate::interfaces::{Lines, carry, speed};
-use crate::introduction;
 use crate::net::Net;
 use crate::placement::Pair;
-use crate::real::PortSpec;
 use crate::real::open::Opened;
 use crate::real::spec::Backend;
-use crate::tester::{Behind, Tester, Unfit};
+use crate::real::{Line, PortSpec};
+use crate::tester::row::{Behind, RowTester, Unfit};
 use crate::traffic::tester_mac;
 use crate::two_cores::{Bench, Ran};
 use measure::Mode;
 use measure::result::{Medium, Setup, kind};
-use port::{Batch, Pool, Port, PortCounters};
 use std::time::Duration;
-use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate};
+use wire::{BitRate, FrameLen, MacAddr, PacketRate};
 
 /// What it is called in results.
 pub const DEVICE: &str = "external";
@@ -139,7 +137,7 @@ impl Device for Connected {
                 return Err(error);
             };
             self.setup.remarks.push(format!("{} byte: it {unfit}", frame.l2()));
-            ends.tester.bears_loss = true;
+            ends.row.bears_loss = true;
         }
         let alone = if *patch { Alone::default() } else { self.alone(job, frame)? };
         let gateways = ends.prepare(job, frame, told)?;
@@ -193,7 +191,7 @@ impl Device for Connected {
 
 /// The tester at two interfaces.
 struct Ends {
-    tester: Tester<RealPort>,
+    row: RowTester<Line>,
     /// What must not be let go.
     opened: Vec<Opened>,
     /// Both directions together, where the interfaces tell.
@@ -204,15 +202,12 @@ struct Ends {
 impl Ends {
     fn open(specs: &[PortSpec; 2], longest: FrameLen, net: Net) -> Result<Ends, BenchError> {
         let Lines { lines, slab, opened } = Lines::open(specs, longest)?;
-        let answering = |(port, line)| Box::new(Answering { line, port, net }) as RealPort;
-        let wires: Vec<RealPort> = lines.into_iter().enumerate().map(answering).collect();
-        let Ok(wires) = <[RealPort; 2]>::try_from(wires) else { unreachable!("two ports") };
-        let mut tester = Tester::new(wires, &slab);
-        tester.net = net;
-        tester.names =
-            [0, 1].map(|port| format!("{} ({})", specs[port].name, specs[port].interface));
+        let Ok(wires) = <[Line; 2]>::try_from(lines) else { unreachable!("two ports") };
+        let mut row = RowTester::new(wires, &slab);
+        row.net = net;
+        row.names = [0, 1].map(|port| format!("{} ({})", specs[port].name, specs[port].interface));
         let wire = speed(specs)?.map(|speed| BitRate(2.0 * speed.0));
-        Ok(Ends { tester, opened, wire, clock: Clock::start() })
+        Ok(Ends { row, opened, wire, clock: Clock::start() })
     }
 
     /// Makes the row's streams; returns where they go, if that was asked.
@@ -224,10 +219,10 @@ impl Ends {
     ) -> Result<Option<[MacAddr; 2]>, BenchError> {
         let mut outside = Outside { clock: self.clock, told };
         let traffic = job.configuration.traffic;
-        let prepared = self.tester.prepare(&mut outside, traffic, job.table, frame, job.plan.seed);
+        let prepared = self.row.prepare(&mut outside, traffic, job.table, frame, job.plan.seed);
         prepared.map_err(|unfit| BenchError::Unfit(DEVICE, unfit))?;
         let asked = told.is_none() && job.configuration.mode == Mode::Routing;
-        Ok(asked.then_some(self.tester.gateway_macs))
+        Ok(asked.then_some(self.row.gateway_macs))
     }
 
     fn trial(
@@ -236,8 +231,8 @@ impl Ends {
         rate: Option<PacketRate>,
         duration: Duration,
     ) -> Result<Ran, BenchError> {
-        let Ends { tester, clock, .. } = self;
-        let mut bench = Bench { tester, clock: *clock, pair, yields: true };
+        let Ends { row, clock, .. } = self;
+        let mut bench = Bench { row, clock: *clock, pair, yields: true };
         bench.trial(None, rate, duration).map_err(BenchError::Placement)
     }
 }
@@ -268,130 +263,5 @@ impl Behind for Outside {
 
     fn drops(&mut self) -> String {
         "nothing that it tells".to_string()
-    }
-}
-
-/// An interface of the tester's, with hosts that answer when they are asked for.
-struct Answering<P> {
-    line: P,
-    port: usize,
-    net: Net,
-}
-
-impl<P: Port> Port for Answering<P> {
-    fn receive(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) -> usize {
-        let received = self.line.receive(now, pool, batch);
-        let mut answers = Batch::new();
-        for frame in &batch.as_slice()[batch.len() - received..] {
-            let asked = pool.slab().bytes(frame);
-            let Some(bytes) = introduction::reply(&self.net, self.port, asked) else { continue };
-            let Some(mut frame) = pool.alloc(bytes.len()) else { break };
-            pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
-            answers.push(frame);
-        }
-        if !answers.is_empty() {
-            self.line.send(now, pool, &mut answers);
-        }
-        received
-    }
-
-    fn send(&mut self, now: Moment, pool: &mut Pool, batch: &mut Batch) {
-        self.line.send(now, pool, batch);
-    }
-
-    fn counters(&self) -> PortCounters {
-        self.line.counters()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use measure::Family;
-    use port::{Slab, memory};
-    use std::net::{IpAddr, Ipv6Addr};
-    use wire::arp::{ArpMessage, Operation};
-    use wire::icmpv6::Neighbour;
-    use wire::{Ipv6, craft};
-
-    #[test]
-    fn hosts_answer_for_themselves_alone() {
-        let slab = Slab::new(256).unwrap();
-        let mut pool = slab.pool();
-        let (mut far, ours) = memory::wire(64);
-        let net = Net::default();
-        let mut end = Answering { line: ours, port: 1, net };
-        let mac = MacAddr([2, 0, 0, 0, 0, 9]);
-        let number = |address| match address {
-            IpAddr::V4(address) => u32::from(address),
-            IpAddr::V6(_) => panic!("{address}"),
-        };
-        let gateway = number(net.gateways[1]);
-        let ask = |address| craft::arp(ArpMessage::request(mac, gateway, number(address))).build();
-        let asked = [net.host(1, 0), net.host(1, 24)];
-        let others = [net.host(1, 25), net.host(0, 0), net.gateways[1]];
-        let mut batch = Batch::new();
-        let mut cut = ask(asked[0]);
-        cut.truncate(20);
-        for bytes in asked.into_iter().chain(others).map(ask).chain([cut, vec![1; 60], vec![8, 6]])
-        {
-            let mut frame = pool.alloc(bytes.len()).unwrap();
-            pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
-            batch.push(frame);
-        }
-        far.send(Moment::ZERO, &mut pool, &mut batch);
-        assert_eq!(end.receive(Moment::ZERO, &mut pool, &mut batch), 8, "all come through");
-        batch.free_all(&mut pool);
-        assert_eq!(far.receive(Moment::ZERO, &mut pool, &mut batch), 2);
-        for (frame, asked) in batch.as_slice().iter().zip(asked) {
-            let bytes = pool.slab().bytes(frame);
-            assert_eq!(bytes[..6], mac.0);
-            let reply = wire::Arp::new(&bytes[14..]).unwrap().message();
-            assert_eq!(reply.operation, Operation::Reply);
-            assert_eq!((reply.sender_ip, reply.sender_mac), (number(asked), tester_mac(1)));
-        }
-        batch.free_all(&mut pool);
-    }
-
-    #[test]
-    fn hosts_answer_by_ipv6() {
-        let net = Net::of(Family::Ipv6);
-        let mac = MacAddr([2, 0, 0, 0, 0, 9]);
-        let v6 = |address: IpAddr| match address {
-            IpAddr::V6(address) => address,
-            IpAddr::V4(_) => panic!("{address}"),
-        };
-        let ask = |src: Ipv6Addr, target: IpAddr| {
-            let target = v6(target);
-            let (router, solicited, override_) = (false, false, false);
-            let said = Neighbour {
-                advertisement: false,
-                router,
-                solicited,
-                override_,
-                target,
-                mac: Some(mac),
-            };
-            craft::neighbour(said, [mac, tester_mac(1)], [src, target])
-        };
-        let gateway = v6(net.gateways[1]);
-        for n in [0, 24] {
-            let host = net.host(1, n);
-            let frame = introduction::reply(&net, 1, &ask(gateway, host)).unwrap();
-            assert_eq!((&frame[..6], &frame[6..12]), (&mac.0[..], &tester_mac(1).0[..]));
-            let packet = Ipv6::new(&frame[14..]).unwrap();
-            assert_eq!((packet.src(), packet.dst(), packet.hop_limit()), (v6(host), gateway, 255));
-            let said = Neighbour::read(packet.payload()).unwrap();
-            assert!(said.advertisement && said.solicited && said.override_ && !said.router);
-            assert_eq!((said.target, said.mac), (v6(host), Some(tester_mac(1))));
-        }
-        for other in [net.host(1, 25), net.host(0, 0), net.gateways[1]] {
-            assert_eq!(introduction::reply(&net, 1, &ask(gateway, other)), None, "{other}");
-        }
-        let own = net.host(1, 0);
-        assert_eq!(introduction::reply(&net, 1, &ask(Ipv6Addr::UNSPECIFIED, own)), None);
-        let frame = ask(gateway, own);
-        assert_eq!(introduction::reply(&net, 1, &frame[..60]), None, "cut off");
-        assert_eq!(introduction::reply(&Net::default(), 1, &frame), None);
     }
 }

@@ -16,7 +16,7 @@ use crate::jumbo;
 use crate::net::Net;
 use crate::one_core;
 use crate::placement::{self, Pair};
-use crate::tester::Tester;
+use crate::tester::row::RowTester;
 use crate::two_cores::{Bench, Patch, Ran};
 use measure::Family;
 use measure::result::{Setup, kind};
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The router and its tester.
 pub(super) struct Memory {
     device: device::Device,
-    tester: Tester,
+    row: RowTester,
     pair: Option<Pair>,
     is_chain: bool,
     remark: Option<String>,
@@ -57,8 +57,8 @@ impl Memory {
         };
         let (mut device, wires) = device.map_err(BenchError::Slab)?;
         let Ok(wires) = <[_; 2]>::try_from(wires) else { unreachable!("two ports, two wires") };
-        let mut tester = Tester::new(wires, device.slab());
-        tester.net = Net::of(job.configuration.family);
+        let mut row = RowTester::new(wires, device.slab());
+        row.net = Net::of(job.configuration.family);
         device.load(file, job.configuration.script).map_err(BenchError::Load)?;
         device.load(file, &jumbo::command(longest)).map_err(BenchError::Load)?;
         if let (Some(script), Some(far)) = (job.configuration.far, device.far()) {
@@ -66,7 +66,7 @@ impl Memory {
             connect(&mut device);
         }
         let (pair, is_chain) = (job.plan.pair, job.configuration.far.is_some());
-        let mut memory = Memory { device, tester, pair, is_chain, remark: None };
+        let mut memory = Memory { device, row, pair, is_chain, remark: None };
         if let Some(table) = job.table {
             let (device, family) = (&mut memory.device, job.configuration.family);
             let start = device.clock.now();
@@ -90,10 +90,10 @@ impl Memory {
 
     /// The tester on its core, with a patch for a device on the other.
     fn alone(&mut self, pair: Pair, duration: Duration) -> Result<Alone, BenchError> {
-        let Memory { device, tester, .. } = self;
-        let clock = device.clock;
-        let mut bench = Bench { tester, clock, pair: Some(pair), yields: false };
-        let mut patch = Patch::new(&mut device.ports, bench.tester.pool.slab());
+        let Memory { device, row, .. } = self;
+        let (clock, slab) = (device.clock, device.slab().clone());
+        let mut bench = Bench { row, clock, pair: Some(pair), yields: false };
+        let mut patch = Patch::new(&mut device.ports, &slab);
         let mut alone = Alone::default();
         loop {
             let n = alone.trials.len() as u32;
@@ -114,16 +114,16 @@ impl Memory {
         load: Option<PacketRate>,
         duration: Duration,
     ) -> Result<Ran, BenchError> {
-        let Memory { device, tester, .. } = self;
+        let Memory { device, row, .. } = self;
         let distance = || match load {
             None => placement::round_trip_ns(pair).map(Some).map_err(BenchError::Placement),
             Some(_) => Ok(None),
         };
         let before = distance()?;
-        let (left, came) = (device.left(), device::came(&tester.wires));
-        let mut bench = Bench { tester, clock: device.clock, pair: Some(pair), yields: false };
+        let (left, came) = (device.left(), device::came(&row.tester.wires));
+        let mut bench = Bench { row, clock: device.clock, pair: Some(pair), yields: false };
         let mut ran = bench.trial(Some(device), load, duration).map_err(BenchError::Placement)?;
-        let (left, came) = (device.left() - left, device::came(&tester.wires) - came);
+        let (left, came) = (device.left() - left, device::came(&row.tester.wires) - came);
         let placement_ns = before.zip(distance()?);
         ran.judge(|_, conditions| {
             conditions.device_says = Some((left, came));
@@ -146,8 +146,8 @@ impl Device for Memory {
         _: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Option<Alone>, BenchError> {
         let (traffic, file) = (job.configuration.traffic, job.configuration.file);
-        let Memory { device, tester, pair, .. } = self;
-        let prepared = tester.prepare(device, traffic, job.table, frame, job.plan.seed);
+        let Memory { device, row, pair, .. } = self;
+        let prepared = row.prepare(device, traffic, job.table, frame, job.plan.seed);
         prepared.map_err(|unfit| BenchError::Unfit(file, unfit))?;
         match *pair {
             None => Ok(Some(Alone::default())),
@@ -160,7 +160,7 @@ impl Device for Memory {
         let ran = match self.pair {
             Some(pair) => self.on_two_cores(pair, load, duration)?,
             None => {
-                let trial = one_core::trial(&mut self.device, &mut self.tester, duration);
+                let trial = one_core::trial(&mut self.device, &mut self.row, duration);
                 let (worked, conditions) = (trial.duration, Conditions::default());
                 let latency = measure::receive::latency([]);
                 Ran { trial, worked, tester_worked: None, latency, conditions }

@@ -48,7 +48,7 @@ use crate::device::LoadError;
 use crate::kernel;
 use crate::placement::Pair;
 use crate::routes::{self, Table};
-use crate::tester::Unfit;
+use crate::tester::row::Unfit;
 pub use ends::Generator;
 use external::External;
 pub use kept::Kept;

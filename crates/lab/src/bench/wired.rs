@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::configuration::{Configuration, Traffic};
 use crate::kernel::{Kernel, is_there};
 use crate::routes::Table;
-use crate::tester::Behind;
+use crate::tester::row::Behind;
 use crate::two_cores::Dut;
 use measure::result::{Medium, Setup, kind};
 use measure::{Family, Mode};

@@ -18,13 +18,11 @@
 use super::bench::{Bench, Testbed};
 use super::device;
 use super::fit::Unfit;
-use super::plan::{End, Modifier, Offer, Plan, Procedure, Traffic};
+use super::plan::{Modifier, Offer, Plan, Procedure};
 use super::run::{Device, scaled_for};
-use super::task::Task;
-use super::tester::Tester;
-use crate::introduction::reply_from;
 use crate::jumbo;
 use crate::net::Net;
+use crate::tester::{Task, Tester, reply_from};
 use measure::procedure::{Measurer, Stop, TrialInput};
 use measure::{Family, FrameSize};
 use port::record::{Direction, Record};
@@ -404,10 +402,7 @@ impl<'a> Quiet<'a> {
         let slab = Slab::with(1 << 10, jumbo::slots(plan.longest()))
             .map_err(|error| Stop::Broken(format!("no room for frames: {error}")))?;
         let line = Line::new(link).map_err(|error| Stop::Broken(error.to_string()))?;
-        let ends: Vec<End> = match plan.traffic {
-            Traffic::Hosts { .. } => vec![],
-            _ => plan.ends.to_vec(),
-        };
+        let ends = plan.ends_on_ports();
         let wire = |port: usize| StandIn {
             port,
             line,
@@ -424,7 +419,7 @@ impl<'a> Quiet<'a> {
             shared: shared.clone(),
         };
         let wires = (0..plan.ports).map(wire).collect();
-        Ok(Quiet { tester: Tester::new(wires, &slab, ends), shared: shared.clone(), now })
+        Ok(Quiet { tester: Tester::new(wires, &slab, plan.subnets()), shared: shared.clone(), now })
     }
 }
 

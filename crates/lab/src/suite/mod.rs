@@ -14,16 +14,12 @@
 
 // What is measured, of what, by which procedures.
 pub mod plan;
-// Hosts on the device's ports, and what one trial has them do.
-pub mod tester;
+// The frames of its traffic.
+pub(crate) mod frames;
 // From a procedure's trial to frames, and back to counts.
 pub mod bench;
-// One trial's task for the tester.
-pub mod task;
 // A modifier's own frames.
 mod modifier;
-// Frames that wait in a host for its wire.
-mod held;
 // The same of TCP: hosts that open connections.
 pub mod tcp;
 // The plan's own streams.
@@ -34,8 +30,6 @@ mod replays;
 mod device;
 // Its own account of a procedure.
 mod inside;
-// The tester's thread, by the clock.
-mod drive;
 // The built-in router by the clock, in memory.
 pub mod real;
 // Devices behind interfaces: the kernel between veths, any box at the end of two cables.

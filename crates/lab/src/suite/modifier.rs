@@ -12,9 +12,10 @@
 //! those of a host, updates those of a router beside it, both on the first port.
 
 use super::bench::{Bench, Testbed};
+use super::frames::template;
 use super::plan::Modifier;
-use super::task::Task;
-use super::tester::{mac, template};
+use crate::tester::Task;
+use crate::traffic::tester_mac as mac;
 use measure::control::{Control, Path, Told};
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};

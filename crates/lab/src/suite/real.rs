@@ -9,13 +9,11 @@
 
 use super::bench::{Surroundings, Testbed};
 use super::device::{self, BuiltIn};
-use super::drive::Drive;
 use super::inside::Dropped;
-use super::plan::End;
-use super::task::Task;
-use super::tester::Tester;
 use crate::clock::Clock;
 use crate::placement::{Distance, Pair};
+use crate::tester::drive::Drive;
+use crate::tester::{Subnet, Task, Tester};
 use crate::two_cores::{Dut, GAP, Patch, side_by_side};
 use measure::procedure::Stop;
 use port::Slab;
@@ -64,7 +62,7 @@ impl Real {
     pub fn new(
         (n, slots): (usize, Slots),
         script: &str,
-        ends: Vec<End>,
+        subnets: Vec<Subnet>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
@@ -73,7 +71,7 @@ impl Real {
             .map_err(|error| Stop::Broken(format!("no frames for the device: {error}")))?;
         let (ports, wires) = (0..n).map(|_| memory::wire_between(RING, OURS)).unzip();
         let device = BuiltIn::new(n, &slab, script)?;
-        let tester = Tester::new(wires, &slab, ends);
+        let tester = Tester::new(wires, &slab, subnets);
         Ok(Real {
             tester,
             ports,
@@ -186,7 +184,7 @@ impl Testbed for Real {
     }
 
     fn discards(&self) -> String {
-        crate::tester::discarded(&self.device.router)
+        crate::device::discarded(&self.device.router)
     }
 
     fn dropped(&self) -> Dropped {

@@ -12,12 +12,11 @@
 
 use super::bench::{Bench, Testbed};
 use super::plan::Replay;
-use super::task::Task;
-use super::tester::{Tester, mac};
+use crate::tester::Task;
+use crate::traffic::tester_mac as mac;
 use measure::procedure::Stop;
 use measure::procedure::streams::{CaptureOutput, StreamOutput};
 use measure::replay::{Player, Returned, Script, Side, Way};
-use port::{Batch, Pool, Port};
 use std::time::Duration;
 use wire::{BitRate, Moment};
 
@@ -42,9 +41,8 @@ pub(super) fn duration(replays: &[Replay], link: BitRate) -> Duration {
 impl<P: Testbed> Bench<'_, P> {
     /// The hosts of captures are on their ports, and the device knows them.
     pub(super) fn settle_hosts(&mut self) -> Result<(), Stop> {
-        let ends = self.place.tester().ends().to_vec();
         let mut guests = vec![];
-        for end in &ends {
+        for end in self.plan.ends_on_ports() {
             let hosts = self.plan.replays.iter().map(|replay| replay.hosts_in(end));
             let hosts = hosts.collect::<Result<Vec<_>, _>>().map_err(Stop::Broken)?;
             let mut hosts = hosts.concat();
@@ -131,52 +129,5 @@ impl<P: Testbed> Bench<'_, P> {
             }
         }
         (outputs, late)
-    }
-}
-
-impl Task {
-    /// Whether all frames of replays were sent.
-    pub(super) fn is_played(&self) -> bool {
-        self.players.iter().all(Player::is_done)
-    }
-
-    /// Frames of replays that were sent.
-    pub(super) fn played(&self) -> u64 {
-        self.players.iter().flat_map(Player::both).map(|sent| sent.offered).sum()
-    }
-
-    /// Sends what is due of replays; whether that was a batch and there is more.
-    #[inline]
-    pub(super) fn play<P: Port>(&mut self, now: Moment, pool: &mut Pool, wires: &mut [P]) -> bool {
-        let Some(returned) = &mut self.returned else { return false };
-        let mut behind = false;
-        for player in &mut self.players {
-            let sent = player.poll(now, pool, wires, returned);
-            behind |= sent == Batch::CAPACITY && player.next_due() <= now;
-        }
-        behind
-    }
-
-    /// The same of one of them.
-    pub(super) fn play_one<P: Port>(
-        &mut self,
-        n: usize,
-        now: Moment,
-        pool: &mut Pool,
-        wires: &mut [P],
-    ) {
-        if let (Some(player), Some(returned)) = (self.players.get_mut(n), &mut self.returned) {
-            player.poll(now, pool, wires, returned);
-        }
-    }
-}
-
-impl<P: Port> Tester<P> {
-    /// Hosts of captures that say that they are there.
-    fn announce_guests(&mut self, now: Moment, port: usize, hosts: &[u32]) {
-        let Some(device) = self.ends().get(port).map(|end| end.device) else { return };
-        for host in hosts {
-            self.send_arp(now, port, wire::arp::ArpMessage::request(mac(port), *host, device));
-        }
     }
 }

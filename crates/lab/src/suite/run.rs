@@ -14,12 +14,12 @@ use super::fit::{caveat, meets};
 use super::plan::{Mesh, Modifier, Plan, Procedure, Traffic};
 use super::real::Real;
 use super::simulated::Simulated;
-use super::task::RESIDUAL;
 use super::wired::{EXTERNAL, Wired};
 use crate::jumbo;
 use crate::kernel;
 use crate::placement::Pair;
 use crate::real::PortSpec;
+use crate::tester::task::RESIDUAL;
 use measure::procedure::rfc6349::Path;
 use measure::procedure::{DelayVariation, FrameLoss, Latency, Recovery, Run, Stop};
 use measure::suite_result::{
@@ -218,10 +218,6 @@ fn all(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Stop> {
     let link = if options.pair.is_some() { plan.link } else { plan.simulated.link };
-    let ends = match plan.traffic {
-        Traffic::Hosts { .. } => vec![],
-        _ => plan.ends.to_vec(),
-    };
     let quiet = quiet(options);
     // Virtual time costs nothing: nothing of it is shortened.
     let waits = if options.pair.is_some() { quiet } else { RESIDUAL };
@@ -234,7 +230,7 @@ fn all(
         };
         let script = own + "\n" + &modifier.commands(plan.ends);
         let n = (plan.ports, jumbo::slots(plan.longest()));
-        let (ends, interrupt) = (ends.clone(), options.interrupt.clone());
+        let (subnets, interrupt) = (plan.subnets(), options.interrupt.clone());
         let device = &options.device;
         let mut part =
             Part { plan, device, modifier, patience, waits, results, progress, path: None, link };
@@ -242,26 +238,26 @@ fn all(
             (Device::BuiltIn, Some(pair)) => {
                 let script = script + &jumbo::command(plan.longest());
                 part.configured(script.clone());
-                Real::new(n, &script, ends, pair, quiet, interrupt)
+                Real::new(n, &script, subnets, pair, quiet, interrupt)
                     .and_then(|place| part.run(Bench::new(place, plan, modifier, plan.link)))
             }
             (Device::BuiltIn, None) => {
                 let script = script + &jumbo::command(plan.longest());
                 part.configured(script.clone());
-                Simulated::new(n, &script, ends, &plan.simulated, interrupt).and_then(|place| {
+                Simulated::new(n, &script, subnets, &plan.simulated, interrupt).and_then(|place| {
                     part.run(Bench::new(place, plan, modifier, plan.simulated.link))
                 })
             }
             (_, None) => Err(Stop::Broken("there is no virtual time outside".to_string())),
             (Device::Linux, Some(pair)) => {
-                Wired::kernel(plan, &script, ends, pair, quiet, interrupt).and_then(|place| {
+                Wired::kernel(plan, &script, subnets, pair, quiet, interrupt).and_then(|place| {
                     part.configured(place.commands.join("\n"));
                     part.run(Bench::new(place, plan, modifier, plan.link))
                 })
             }
             (Device::External(external), Some(pair)) => {
                 part.configured("set up by its owner".to_string());
-                Wired::external(external, plan.longest(), ends, pair, quiet, interrupt)
+                Wired::external(external, plan.longest(), subnets, pair, quiet, interrupt)
                     .and_then(|place| part.run(Bench::new(place, plan, modifier, plan.link)))
             }
         };

@@ -15,8 +15,8 @@ use super::bench::Testbed;
 use super::device::BuiltIn;
 use super::inside::Dropped;
 use super::plan;
-use super::task::{RESIDUAL, Task};
-use super::tester::Tester;
+use crate::tester::task::RESIDUAL;
+use crate::tester::{Subnet, Task, Tester};
 use measure::procedure::Stop;
 use port::simulated::{self, Link, SimulatedPort};
 use port::slab::{SlabError, Slots};
@@ -131,7 +131,7 @@ impl Simulated {
     pub fn new(
         (n, slots): (usize, Slots),
         script: &str,
-        ends: Vec<plan::End>,
+        subnets: Vec<Subnet>,
         model: &plan::Simulated,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Simulated, Stop> {
@@ -152,7 +152,7 @@ impl Simulated {
             ports.push(Served { wire: ends.1, ring, most, allow: 0, dropped: 0 });
         }
         Ok(Simulated {
-            tester: Tester::new(wires, &slab, ends),
+            tester: Tester::new(wires, &slab, subnets),
             ports,
             device: BuiltIn::new(n, &slab, script)?,
             pool: slab.pool(),
@@ -394,7 +394,7 @@ impl Testbed for Simulated {
     }
 
     fn discards(&self) -> String {
-        crate::tester::discarded(&self.device.router)
+        crate::device::discarded(&self.device.router)
     }
 
     fn dropped(&self) -> Dropped {
@@ -466,9 +466,9 @@ mod tests {
         assert_eq!((results.complete, results.incomplete_because), (true, None));
 
         let plan = read("20ms");
-        let ends = plan.ends.to_vec();
+        let subnets = plan.subnets();
         let (ports, script, stop) = ((2, Slots::STANDARD), &options.script, &options.interrupt);
-        let place = Simulated::new(ports, script, ends, &plan.simulated, stop.clone()).unwrap();
+        let place = Simulated::new(ports, script, subnets, &plan.simulated, stop.clone()).unwrap();
         // As if there were fewer frames: others have them.
         let mut held = vec![];
         let mut pool = place.slab.pool();

@@ -8,27 +8,25 @@
 //! The hosts are [`Endpoint`]s; segments are what a trial's counts are of, so one that was lost is
 //! seen although TCP sends it again.
 //!
-//! Never reads a clock: [`Talk::tick`] is the tester's.
+//! Never reads a clock: [`Talk::tick`] is called by the tester.
 
 use super::bench::{Bench, Testbed};
 use super::find::Finding;
-use super::held::Held;
 use super::plan::{TCP_HOSTS as HOSTS, Tcp, Traffic, mss};
-use super::task::Task;
-use super::tester::mac;
+use crate::tester::Task;
+use crate::tester::talk::Talk;
+use crate::traffic::tester_mac as mac;
 use measure::procedure::bisect::Bound;
 use measure::procedure::rfc6349::{self, Found, Path, Transfer};
 use measure::procedure::spread::Spread;
 use measure::procedure::tcp::{self, ConnectionRate, TcpLoad, TcpOutput};
 use measure::procedure::{Run, Stop, TrialOutput};
 use measure::result::{Latency, Limit};
-use measure::series::Totals;
 use measure::suite_result::{Figure, MBPS_L2, MBPS_TCP};
 use measure::tcp::{Endpoint, NextHop, Plan, Role, Transactions};
 use measure::trial::{Conditions, Counts, Outcome, Trial};
-use port::{Pool, Port};
 use std::time::Duration;
-use wire::{BitRate, FrameLen, Ipv4Range, Moment, PacketRate};
+use wire::{BitRate, FrameLen, Ipv4Range, PacketRate};
 
 /// What is sent if nothing else is, for results.
 pub(super) const TRAFFIC: &str =
@@ -57,144 +55,6 @@ impl Ports {
     /// A trial's.
     fn of(servers: (u16, u16)) -> Ports {
         Ports { clients: (FIRST_PORT + 1, u16::MAX), servers }
-    }
-}
-
-/// Clients on the first port, servers on the second, and what they are to do.
-pub struct Talk {
-    clients: Endpoint,
-    servers: Endpoint,
-    load: TcpLoad,
-    /// What waits for each one's wire, and when that is free for it.
-    held: [Held; 2],
-    free: Option<Moment>,
-    /// The last tick's.
-    now: Moment,
-    /// When the first connection was opened, the last one, and the last one closed.
-    began: Option<Moment>,
-    opened: Option<Moment>,
-    over: Option<Moment>,
-    /// When those that are held may go.
-    release: Option<Moment>,
-    released: bool,
-}
-
-impl Talk {
-    fn new(clients: Endpoint, servers: Endpoint, load: TcpLoad, now: Moment) -> Talk {
-        let (began, opened, over, release, released) = (None, None, None, None, false);
-        let (held, free) = (<[Held; 2]>::default(), None);
-        Talk { clients, servers, load, held, free, now, began, opened, over, release, released }
-    }
-
-    /// Receives, does what is due, sends; returns how many frames came and went.
-    pub fn tick<P: Port>(&mut self, now: Moment, pool: &mut Pool, wires: &mut [P]) -> usize {
-        let [first, second, ..] = wires else { return 0 };
-        self.now = now;
-        let mut moved = 0;
-        let ends = [(&mut self.clients, first), (&mut self.servers, second)];
-        self.free = None;
-        for ((end, wire), held) in ends.into_iter().zip(&mut self.held) {
-            let mut wire_of = held.before(wire);
-            wire_of.go_on(now, pool);
-            moved += end.poll(now, pool, &mut wire_of);
-            self.free = self.free.into_iter().chain(held.next_due(wire)).min();
-        }
-        let (counts, load) = (self.clients.counts(), &self.load);
-        if counts.opened > 0 {
-            self.began.get_or_insert(now);
-        }
-        if counts.opened >= load.connections {
-            self.opened.get_or_insert(now);
-        }
-        if counts.closed + counts.reset + counts.timed_out >= load.connections {
-            self.over.get_or_insert(now);
-        }
-        if let Some(hold) = load.hold
-            && self.release.is_none()
-            && counts.established >= load.connections
-            && counts.transactions >= load.transactions_due()
-        {
-            self.release = Some(now + hold);
-        }
-        if !self.released && self.release.is_some_and(|at| at <= now) {
-            self.released = true;
-            // They close as quickly as they were opened.
-            let rate = load.rate.map_or(f64::INFINITY, |rate| rate.0);
-            let over = Duration::from_secs_f64(load.connections as f64 / rate);
-            self.clients.release_over(now, over);
-        }
-        moved
-    }
-
-    /// Whether a connection was begun.
-    pub fn has_begun(&self) -> bool {
-        self.began.is_some()
-    }
-
-    /// Whether a fault has shown that need not be looked at any longer.
-    fn has_failed(&self) -> bool {
-        let of = |endpoint: &Endpoint| {
-            let counts = endpoint.counts();
-            let again = counts.retransmitted + counts.retransmitted_syns;
-            counts.reset + counts.timed_out + if self.load.lossless { again } else { 0 }
-        };
-        of(&self.clients) + of(&self.servers) > 0
-    }
-
-    /// Segments that wait for a wire.
-    fn waiting(&self) -> u64 {
-        self.held.iter().map(|held| held.len() as u64).sum()
-    }
-
-    /// What waits for a wire when all is over goes nowhere.
-    pub fn free(&mut self, pool: &mut Pool) {
-        self.held.iter_mut().for_each(|held| held.free(pool));
-    }
-
-    /// Whether all is over, or has failed.
-    pub fn is_done(&self) -> bool {
-        let is_over = self.clients.is_done() && self.servers.is_done() && self.waiting() == 0;
-        is_over || self.has_failed()
-    }
-
-    /// When the next tick has something to do.
-    pub fn next_due(&self) -> Moment {
-        let ends = self.clients.next_due(self.now).min(self.servers.next_due(self.now));
-        let ends = self.free.map_or(ends, |free| ends.min(free));
-        let release = self.release.filter(|_| !self.released);
-        release.map_or(ends, |at| ends.min(at))
-    }
-
-    /// How much later the last connection was opened than it was due. Never the device's fault: as
-    /// many as there are may be open at a time.
-    fn late(&self) -> Duration {
-        let (Some(rate), Some(began), Some(opened)) = (self.load.rate, self.began, self.opened)
-        else {
-            return Duration::ZERO;
-        };
-        let due = Duration::from_secs_f64((self.load.connections - 1) as f64 / rate.0);
-        opened.since(began + due)
-    }
-
-    /// Segments, connections, answers and bytes so far, both ends together.
-    pub fn totals(&self) -> Totals {
-        let (clients, servers) = (self.clients.counts(), self.servers.counts());
-        let sent = clients.segments_sent + servers.segments_sent - self.waiting();
-        let received = clients.segments_received + servers.segments_received;
-        let bytes = clients.bytes_received + servers.bytes_received;
-        let tcp = Some([clients.established, clients.transactions, bytes]);
-        // As the trial counts them: copies that a device makes are none.
-        Totals { sent, received: received.min(sent), tcp }
-    }
-
-    fn output(&self) -> TcpOutput {
-        let began = self.began.unwrap_or(self.now);
-        TcpOutput {
-            load: self.load,
-            clients: self.clients.counts().clone(),
-            servers: self.servers.counts().clone(),
-            took: self.over.unwrap_or(self.now).since(began),
-        }
     }
 }
 
@@ -319,7 +179,7 @@ impl<P: Testbed> Bench<'_, P> {
         let servers = self.used.tcp(self.place.remembers())?;
         self.acquaint(servers)?;
         let (output, talk) = self.talk(load, Ports::of(servers))?;
-        let is_done = talk.clients.is_done() && talk.servers.is_done();
+        let is_done = talk.is_over();
         if !is_done && !output.is_interrupted() {
             // It was given up: what is still under way is taken off the wires.
             self.run_task(Task::new(self.place.now(), vec![]))?;

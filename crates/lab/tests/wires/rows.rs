@@ -8,7 +8,7 @@ use lab::configuration::{ALL, Configuration};
 use lab::device::{Device, fast_path_packets};
 use lab::net::Net;
 use lab::routes::Table;
-use lab::tester::Tester;
+use lab::tester::row::RowTester;
 use lab::{one_core, placement};
 use measure::mlrsearch::Goal;
 use measure::template::shortest;
@@ -57,7 +57,7 @@ fn every_row_forwards_every_frame_and_counters_agree() {
         let name = format!("{} {}", configuration.mode.of(family), configuration.name);
         let (mut device, wires) = Device::new(2).unwrap();
         let Ok(wires) = <[_; 2]>::try_from(wires) else { panic!("two wires") };
-        let mut tester = Tester::new(wires, device.slab());
+        let mut tester = RowTester::new(wires, device.slab());
         device.load(configuration.file, configuration.script).unwrap();
         device.feed(family, table).unwrap();
         tester.net = Net::of(family);
@@ -110,7 +110,7 @@ fn fasttracked_and_masqueraded() {
     let configuration = ALL.iter().find(|c| c.name == "fasttrack").unwrap();
     let (mut device, wires) = Device::new(2).unwrap();
     let Ok(wires) = <[_; 2]>::try_from(wires) else { panic!("two wires") };
-    let mut tester = Tester::new(wires, device.slab());
+    let mut tester = RowTester::new(wires, device.slab());
     device.load(configuration.file, configuration.script).unwrap();
     tester.prepare(&mut device, configuration.traffic, None, FrameLen::MIN, 1).unwrap();
     let before = device.router.path_counts().ipv4_fasttrack.packets;
@@ -128,7 +128,7 @@ fn every_packet_passes_its_clients_queue() {
     let configuration = ALL.iter().find(|c| c.name == "25-simple-queues").unwrap();
     let (mut device, wires) = Device::new(2).unwrap();
     let Ok(wires) = <[_; 2]>::try_from(wires) else { panic!("two wires") };
-    let mut tester = Tester::new(wires, device.slab());
+    let mut tester = RowTester::new(wires, device.slab());
     device.load(configuration.file, configuration.script).unwrap();
     let passed = |device: &mut Device, property: &str| -> u64 {
         let get = |i| format!(":put [/queue simple get client{i} {property}]\n");

@@ -1,7 +1,7 @@
 //! The tester alone: what it can do with no device between the wires.
 
 use super::{Bench, Testbed};
-use crate::suite::task::Task;
+use crate::tester::Task;
 use measure::latency_histogram::LatencyHistogram;
 use measure::procedure::Stop;
 use measure::schedule::{Load, Schedule};

@@ -1,8 +1,9 @@
 //! Trials of a bridge: addresses, broadcasts, congestion (RFC 2889).
 
 use super::{Bench, Testbed};
-use crate::suite::task::Task;
-use crate::suite::tester::{mac, template};
+use crate::suite::frames::template;
+use crate::tester::Task;
+use crate::traffic::tester_mac as mac;
 use measure::procedure::{Stop, TrialOutput};
 use measure::trial::Outcome;
 use measure::{Field, Pick, Sender, Template, Values, Variation};

@@ -7,8 +7,8 @@
 //! ```
 
 use super::{Bench, Testbed};
-use crate::suite::task::Task;
-use crate::suite::tester::template;
+use crate::suite::frames::template;
+use crate::tester::Task;
 use measure::procedure::{Stop, TrialOutput};
 use measure::trial::{Outcome, Trial};
 use measure::watch::{Tuple, Watch};

@@ -22,19 +22,17 @@ mod alone;
 pub(super) use connections::Used;
 pub use testbed::{Surroundings, Testbed};
 
+use super::frames::{built, stream, template};
 use super::modifier::Asked;
-use super::plan::{End, Modifier, Plan, Traffic};
-use super::task::Task;
-use super::tester::{built, stream, template};
+use super::plan::{Modifier, Plan, Traffic};
 use crate::jumbo;
-use crate::net::Net;
-use crate::ways::{self, Between, Side, Way};
+use crate::tester::Task;
+use crate::ways::{self, Between, Way};
 use measure::procedure::{Measurer, Stop, TrialInput, TrialOutput};
 use measure::schedule::{Load, Pace, Schedule};
 use measure::trial::{Conditions, Counts, Trial};
 use measure::watch::Watch;
-use measure::{Family, FrameSize, Receiver, Sender, Stream, Template, Variation};
-use std::net::Ipv4Addr;
+use measure::{FrameSize, Receiver, Sender, Stream, Template, Variation};
 use std::time::Duration;
 use wire::{BitRate, FrameLen, MacAddr, Moment, PacketRate};
 
@@ -142,16 +140,9 @@ impl<'a, P: Testbed> Bench<'a, P> {
     fn silence(&mut self, ways: &[Way]) -> Option<String> {
         let ports = 0..self.place.tester().wires.len();
         let ports: Vec<String> = ports.map(|port| self.place.port_name(port)).collect();
-        let tester = self.place.tester();
-        let macs = tester.device_macs.iter();
-        let side = |(end, mac): (&End, &Option<MacAddr>)| Side {
-            gateway: Ipv4Addr::from(end.device).into(),
-            mac: *mac,
-            host: Ipv4Addr::from(end.host).into(),
-        };
-        let between = match tester.ends() {
-            [] => Between::Bridge,
-            ends => Between::Router(ends.iter().zip(macs).map(side).collect()),
+        let between = match self.place.tester().sides() {
+            sides if sides.is_empty() => Between::Bridge,
+            sides => Between::Router(sides),
         };
         ways::silence(ways, &ports, &between)
     }
@@ -194,33 +185,18 @@ impl<'a, P: Testbed> Bench<'a, P> {
         }
         for _ in 0..20 {
             self.run_task(Task::new(self.place.now(), vec![]))?;
-            let tester = self.place.tester();
-            let knows = |macs: &[Option<MacAddr>]| macs[..2].iter().all(Option::is_some);
-            if knows(&tester.device_macs)
-                && (self.plan.traffic.ipv6() == 0 || knows(&tester.device_macs6))
-            {
+            if self.place.tester().unanswered(|_| String::new()).is_none() {
                 return Ok(());
             }
             self.place.tester().ask_again();
         }
-        let macs = self.place.tester().device_macs.clone();
-        let silent =
-            self.plan.ends.iter().zip(macs).enumerate().filter(|(_, (_, mac))| mac.is_none());
-        let asked = silent.map(|(port, (end, _))| {
-            format!("{} on {}", Ipv4Addr::from(end.device), self.place.port_name(port))
-        });
-        let asked: Vec<String> = asked.collect();
-        if asked.is_empty() {
-            let [a, b] = Net::of(Family::Ipv6).gateways;
-            return Err(Stop::Broken(format!(
-                "nobody answers neighbour discovery for the device's addresses, {a} on port 1 and {b} on \
-                 port 2: a plan with IPv6 needs them (/ipv6 address)"
-            )));
-        }
-        Err(Stop::Broken(format!(
-            "nobody answers ARP for the device's address, {}",
-            asked.join(", nor for ")
-        )))
+        let names = (0..ports).map(|port| self.place.port_name(port)).collect::<Vec<_>>();
+        let silent = self.place.tester().unanswered(|port| names[port].clone());
+        let hint = match self.plan.traffic.ipv6() {
+            0 => "",
+            _ => " (a plan with IPv6 needs a device that has these addresses)",
+        };
+        Err(Stop::Broken(silent.unwrap_or_default() + hint))
     }
 
     /// When a trial that is made now begins.
@@ -235,10 +211,7 @@ impl<'a, P: Testbed> Bench<'a, P> {
     }
 
     pub(super) fn device_mac(&mut self, port: usize) -> Option<MacAddr> {
-        match self.plan.traffic {
-            Traffic::Hosts { .. } => None,
-            _ => self.place.tester().device_macs.get(port).copied().flatten(),
-        }
+        self.place.tester().device_mac(port)
     }
 
     pub(super) fn plain(

@@ -3,7 +3,7 @@
 use super::*;
 use crate::suite::plan::{self, Allowed};
 use crate::suite::simulated::Simulated;
-use crate::suite::tester::Tester;
+use crate::tester::Tester;
 use measure::busy::Busy;
 use measure::trial::{Outcome, Reason};
 use port::simulated::SimulatedPort;
@@ -98,9 +98,9 @@ fn bench<'a>(
     interrupt: &Arc<AtomicBool>,
     change: impl FnOnce(&mut Odd),
 ) -> Bench<'a, Odd> {
-    let ends = plan.ends.to_vec();
+    let subnets = plan.subnets();
     let inside =
-        Simulated::new((2, Slots::STANDARD), ROUTER, ends, &plan.simulated, interrupt.clone())
+        Simulated::new((2, Slots::STANDARD), ROUTER, subnets, &plan.simulated, interrupt.clone())
             .unwrap();
     let (step, n_clocks) = (Duration::ZERO, Cell::new(0));
     let (more, n_looks) = (0, Cell::new(0));
@@ -190,9 +190,9 @@ fn received_is_what_comes_where_it_was_to_come() {
     ] {
         let (plan, never) = (plan(), Arc::new(AtomicBool::new(false)));
         let script = [&[ROUTER], added.as_slice()].concat().join("\n");
-        let ends = plan.ends.to_vec();
+        let subnets = plan.subnets();
         let place =
-            Simulated::new((2, Slots::STANDARD), &script, ends, &plan.simulated, never).unwrap();
+            Simulated::new((2, Slots::STANDARD), &script, subnets, &plan.simulated, never).unwrap();
         let mut bench = Bench::new(place, &plan, Modifier::None, plan.simulated.link);
         bench.meet(&FrameLen::MIN.into()).unwrap();
         let output = bench.trial(&steady(1e4)).unwrap();
@@ -228,9 +228,9 @@ fn received_is_what_comes_where_it_was_to_come() {
 fn what_loses_some_is_measured() {
     let (plan, never) = (plan(), Arc::new(AtomicBool::new(false)));
     let script = format!("{ROUTER}\n/ip firewall filter add chain=forward action=drop random=20\n");
-    let ends = plan.ends.to_vec();
+    let subnets = plan.subnets();
     let place =
-        Simulated::new((2, Slots::STANDARD), &script, ends, &plan.simulated, never).unwrap();
+        Simulated::new((2, Slots::STANDARD), &script, subnets, &plan.simulated, never).unwrap();
     let mut bench = Bench::new(place, &plan, Modifier::None, plan.simulated.link);
     bench.prepare(&FrameLen::MIN.into()).unwrap();
     let said = bench.first_look.clone().unwrap();
@@ -253,10 +253,11 @@ fn frames_that_are_too_long_for_the_way() {
         ("/ip firewall filter add chain=forward action=drop", 1600, Some("")),
     ] {
         let script = format!("{ROUTER}\n{more}\n");
-        let ends = plan.ends.to_vec();
+        let subnets = plan.subnets();
         let simulated = &plan.simulated;
         let place =
-            Simulated::new((2, Slots::STANDARD), &script, ends, simulated, never.clone()).unwrap();
+            Simulated::new((2, Slots::STANDARD), &script, subnets, simulated, never.clone())
+                .unwrap();
         let mut bench = Bench::new(place, &plan, Modifier::None, plan.simulated.link);
         let prepared = bench.prepare(&FrameLen::with_fcs(l2).into());
         let said = prepared.err().map_or(String::new(), |stop| stop.to_string());

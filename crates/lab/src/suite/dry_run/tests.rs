@@ -96,7 +96,7 @@ impl Kept {
         let on_wire = |port| OnWire { line, inner: CapturePort::new(port, vec![]) };
         let wires = wires.into_iter().map(on_wire).collect();
         Kept {
-            tester: Tester::new(wires, &slab, plan.ends.to_vec()),
+            tester: Tester::new(wires, &slab, plan.subnets()),
             ports,
             router: device::router(2, &slab, &script).unwrap(),
             clock,

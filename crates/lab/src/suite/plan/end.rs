@@ -9,6 +9,7 @@
 
 use super::{Plan, Procedure};
 use crate::net::{self, NOT_FOR_TESTS, apart, is_for_tests};
+use crate::tester::Subnet;
 use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
 
@@ -33,6 +34,12 @@ impl End {
     pub fn of(network: Ipv4Prefix) -> End {
         let address = |n| network.bits() + n;
         End { network, device: address(1), host: address(2), router: address(10) }
+    }
+
+    /// Its hosts on a port: the test host, and the router.
+    pub fn subnet(&self, port: usize) -> Subnet {
+        let ip = |address: u32| Ipv4Addr::from(address).into();
+        Subnet::new(port, ip(self.device), vec![ip(self.host), ip(self.router)])
     }
 }
 

@@ -57,6 +57,7 @@ pub use traffic::{Distribution, Mesh, Traffic};
 pub use value::At;
 
 use crate::net::Net;
+use crate::tester::Subnet;
 use measure::Family;
 use measure::FrameSize;
 use std::fmt;
@@ -125,6 +126,20 @@ impl Plan {
             _ => None,
         });
         streams.unwrap_or_default()
+    }
+
+    /// The networks on the ports; none on bridges.
+    pub fn ends_on_ports(&self) -> &[End] {
+        match self.traffic {
+            Traffic::Hosts { .. } => &[],
+            _ => &self.ends,
+        }
+    }
+
+    /// Who is on the ports; nobody on bridges.
+    pub fn subnets(&self) -> Vec<Subnet> {
+        let ends = self.ends_on_ports().iter().enumerate();
+        ends.map(|(port, end)| end.subnet(port)).collect()
     }
 
     /// The longest frame that is sent: of its sizes, its streams and what it replays.

@@ -24,12 +24,9 @@ mod test_ports;
 mod clearing;
 
 use super::bench::{Surroundings, Testbed};
-use super::drive::Drive;
-use super::plan::{End, Need, Plan};
+use super::plan::{Need, Plan};
 use super::real::{LEAD, cannot_pin};
 use super::run::External;
-use super::task::Task;
-use super::tester::Tester;
 use crate::bench::patch::Patch;
 use crate::bench::veth::Rig;
 use crate::clock::Clock;
@@ -37,10 +34,11 @@ use crate::kernel::{self, Kernel};
 use crate::placement::{Distance, Pair};
 use crate::real::spec::{Backend, Options};
 use crate::real::{Line, PortSpec};
+use crate::tester::drive::Drive;
+use crate::tester::{Subnet, Task, Tester};
 use crate::two_cores::{GAP_SHARED, side_by_side};
 use clearing::Clearing;
 use measure::procedure::Stop;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -63,7 +61,7 @@ pub struct Wired {
     specs: Vec<PortSpec>,
     /// The longest frames there are.
     longest: FrameLen,
-    ends: Vec<End>,
+    subnets: Vec<Subnet>,
     clock: Clock,
     pair: Pair,
     /// Of the processors, where both are this machine's.
@@ -82,13 +80,21 @@ impl Wired {
     pub fn external(
         external: &External,
         longest: FrameLen,
-        ends: Vec<End>,
+        subnets: Vec<Subnet>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Wired, Stop> {
         let clearing = external.reset.clone().map_or(Clearing::Nobody, Clearing::Command);
-        Wired::new((external.ports.clone(), None), clearing, longest, ends, pair, quiet, interrupt)
+        Wired::new(
+            (external.ports.clone(), None),
+            clearing,
+            longest,
+            subnets,
+            pair,
+            quiet,
+            interrupt,
+        )
     }
 
     /// A tester at these interfaces, which are a rig's if there is one.
@@ -96,20 +102,20 @@ impl Wired {
         (specs, rig): (Vec<PortSpec>, Option<Rig>),
         clearing: Clearing,
         longest: FrameLen,
-        ends: Vec<End>,
+        subnets: Vec<Subnet>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Wired, Stop> {
         Ok(Wired {
             distance: rig.as_ref().map(|_| Distance::of(pair)),
-            device: TestPorts::open(&specs, longest, &ends, rig, None)?,
+            device: TestPorts::open(&specs, longest, &subnets, rig, None)?,
             alone: None,
             bypassed: false,
             clearing,
             specs,
             longest,
-            ends,
+            subnets,
             clock: Clock::start(),
             pair,
             quiet,
@@ -125,7 +131,7 @@ impl Wired {
     pub fn kernel(
         plan: &Plan,
         script: &str,
-        ends: Vec<End>,
+        subnets: Vec<Subnet>,
         pair: Pair,
         quiet: Duration,
         interrupt: Arc<AtomicBool>,
@@ -154,7 +160,7 @@ impl Wired {
         let specs = rig.at(&specs);
         let clearing = Clearing::Kernel(kernel);
         let at = (specs, Some(rig));
-        let wired = Wired::new(at, clearing, longest, ends, pair, quiet, interrupt)?;
+        let wired = Wired::new(at, clearing, longest, subnets, pair, quiet, interrupt)?;
         Ok(Wired { commands, ..wired })
     }
 }
@@ -213,7 +219,7 @@ impl Testbed for Wired {
             let patch = Patch::new(&rig).map_err(|error| broken(&error))?;
             let specs = rig.at(&self.specs);
             self.alone =
-                Some(TestPorts::open(&specs, self.longest, &self.ends, Some(rig), Some(patch))?);
+                Some(TestPorts::open(&specs, self.longest, &self.subnets, Some(rig), Some(patch))?);
         }
         self.bypassed = without;
         Ok(())
@@ -236,11 +242,9 @@ impl Testbed for Wired {
     fn witness(&self) -> Vec<String> {
         let mut witness: Vec<String> =
             self.device.opened.iter().map(|opened| opened.facts.clone()).collect();
-        for (end, mac) in self.ends.iter().zip(&self.device.tester.device_macs) {
-            if let Some(mac) = mac {
-                witness.push(format!("{} is at {mac}", Ipv4Addr::from(end.device)));
-            }
-        }
+        let known = self.device.tester.sides().into_iter();
+        let known = known.filter_map(|side| Some((side.gateway, side.mac?)));
+        witness.extend(known.map(|(gateway, mac)| format!("{gateway} is at {mac}")));
         witness.extend(self.clearing.describe());
         if let Some(rig) = &self.device.rig {
             witness.push(rig.placement());

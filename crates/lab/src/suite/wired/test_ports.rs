@@ -10,8 +10,7 @@ use crate::bench::veth::Rig;
 use crate::interfaces::Lines;
 use crate::real::open::Opened;
 use crate::real::{Line, PortSpec};
-use crate::suite::plan::End;
-use crate::suite::tester::Tester;
+use crate::tester::{Subnet, Tester};
 use measure::procedure::Stop;
 use wire::FrameLen;
 
@@ -28,13 +27,13 @@ impl TestPorts {
     pub(super) fn open(
         specs: &[PortSpec],
         longest: FrameLen,
-        ends: &[End],
+        subnets: &[Subnet],
         rig: Option<Rig>,
         patch: Option<Patch>,
     ) -> Result<TestPorts, Stop> {
         let Lines { lines, slab, opened } =
             Lines::open(specs, longest).map_err(|error| broken(&error))?;
-        let tester = Tester::new(lines, &slab, ends.to_vec());
+        let tester = Tester::new(lines, &slab, subnets.to_vec());
         Ok(TestPorts { tester, opened, _patch: patch, rig })
     }
 }

@@ -13,8 +13,8 @@
 //!
 //! Missing: **a thread for each direction**.
 
+use super::Tester;
 use super::task::{RESIDUAL, Task};
-use super::tester::Tester;
 use crate::clock::Clock;
 use measure::Sender;
 use measure::procedure::Stop;
@@ -35,20 +35,20 @@ const BEHIND: Duration = Duration::from_millis(100);
 const RESTABILISE: Duration = Duration::from_secs(5);
 
 /// What a tester goes by.
-pub(super) struct Drive<'a> {
-    pub(super) clock: Clock,
+pub(crate) struct Drive<'a> {
+    pub(crate) clock: Clock,
     /// It listens on until nothing has come for so long, for two seconds at most (RFC 2544 §23 d).
-    pub(super) quiet: Duration,
+    pub(crate) quiet: Duration,
     /// Raised when the user has had enough.
-    pub(super) interrupt: &'a AtomicBool,
+    pub(crate) interrupt: &'a AtomicBool,
     /// The device is to be started anew then: raised at that moment.
-    pub(super) reset: Option<(&'a AtomicBool, Moment)>,
+    pub(crate) reset: Option<(&'a AtomicBool, Moment)>,
     /// What the device may take to answer ARP.
-    pub(super) patience: Duration,
+    pub(crate) patience: Duration,
     /// Whether the system works for the wires on this processor.
-    pub(super) yields: bool,
+    pub(crate) yields: bool,
     /// Two looks at the clock further apart than this: it stood still.
-    pub(super) gap: Duration,
+    pub(crate) gap: Duration,
 }
 
 impl Drive<'_> {
@@ -56,7 +56,7 @@ impl Drive<'_> {
     ///
     /// # Errors
     /// [`Stop::Interrupted`]: nothing more was sent, and what had been came, or had the time to.
-    pub(super) fn run<P: Port>(&self, tester: &mut Tester<P>, task: &mut Task) -> Result<(), Stop> {
+    pub(crate) fn run<P: Port>(&self, tester: &mut Tester<P>, task: &mut Task) -> Result<(), Stop> {
         let ran = self.all(tester, task);
         if ran == Err(Stop::Interrupted) && task.talk.is_none() {
             self.gather(tester, task);
@@ -168,8 +168,8 @@ impl Drive<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::frames::stream;
     use crate::suite::plan::{self, Allowed};
-    use crate::suite::tester::stream;
     use measure::Pace;
     use measure::schedule::{Load, Schedule};
     use port::memory::MemoryPort;
@@ -237,7 +237,7 @@ mod tests {
         let plan = plan();
         let slab = Slab::new(1024).unwrap();
         let wires = vec![Narrow::default(), Narrow::default()];
-        let mut tester = Tester::new(wires, &slab, plan.ends.to_vec());
+        let mut tester = Tester::new(wires, &slab, plan.subnets());
         let (start, duration) = (Moment::from_nanos(1000), Duration::from_millis(1));
         let load = Load::Paced(Pace::of(PacketRate(1e5)).unwrap());
         let sender = |port: usize| {

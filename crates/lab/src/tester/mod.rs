@@ -1,53 +1,61 @@
-//! The tester of a suite: hosts on the device's ports, who do what a trial's task says.
+//! The tester: hosts on the device's ports, who do what a trial's task says.
 //!
 //! ```text
 //!  Task: senders and receivers ─► tick, tick …
-//!  hosts: .2 (and routers .10) on each port, who answer ARP and say that they are there
+//!  Subnets: hosts on each port, who answer ARP and neighbour discovery and say that they are there
 //! ```
 //!
-//! The same in real and in virtual time: whoever has the time calls [`Tester::tick`].
+//! The same in real and in virtual time, for the table's rows and for a plan: whoever has the time calls
+//! [`Tester::tick`].
 //!
-//! Never reads a clock, never waits.
+//! As RFC 2544 §23 asks: what a device learns, it learns before it is measured. During trials the hosts go on
+//! asking for their gateways every few seconds, so they are not forgotten.
+//!
+//! Never reads a clock, never waits; but for [`row`], which has a device at hand that can be let.
 
-use super::plan::{End, Plan, Traffic};
-use super::task::Task;
-use super::tcp::Talk;
-use crate::introduction::{answer, confirmation, question, reply_from};
+// Hosts on a port, and what they say of themselves.
+mod subnet;
+// What it does in a trial, and what came of it.
+pub mod task;
+// Hosts that speak TCP.
+pub(crate) mod talk;
+// Frames that wait in a host for its wire.
+mod held;
+// A trial by the clock.
+pub(crate) mod drive;
+// The same with the streams of a row of the table.
+pub mod row;
+
+pub use subnet::Subnet;
+pub(crate) use subnet::reply_from;
+pub use task::Task;
+
 use crate::net::Net;
-use crate::tester::{less_refused, refused};
-pub use crate::traffic::tester_mac as mac;
+use crate::traffic::tester_mac as mac;
+use crate::ways::Side;
 use measure::watch::Watch;
-use measure::{
-    Ends, Family, Field, Pick, Sender, Stream, StreamPlan, Template, Trailer, Values, Variation,
-};
-use measure::{FramePlan, FrameSize};
-use port::{Batch, Pool, Port, PortCounters, Slab};
-use std::net::IpAddr;
+use measure::{Family, Sender, Trailer};
+use port::{Batch, MemoryPort, Pool, Port, PortCounters, Slab};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
-use wire::arp::ArpMessage;
-use wire::{Arp, Ipv4Prefix, MacAddr, Moment, craft};
+use talk::Talk;
+use wire::{MacAddr, Moment};
 
 /// How often the hosts say that they are there.
-const ANNOUNCE: Duration = Duration::from_secs(5);
+pub const ANNOUNCE: Duration = Duration::from_secs(5);
 
 /// Batches that a tick takes from a wire at most.
 const TURNS: usize = 4;
 
 /// Our ends of the wires.
-pub struct Tester<P> {
+pub struct Tester<P = MemoryPort> {
     /// The wires.
     pub wires: Vec<P>,
     pool: Pool,
-    /// Who is on each port; nobody on bridges.
-    ends: Vec<End>,
-    /// The host of IPv6 on each port, the first of these, if some frames are its.
-    six: Option<Net>,
+    /// Who is on the ports; nobody on bridges.
+    subnets: Vec<Subnet>,
     /// Hosts of captures on each port, in order.
     guests: Vec<Vec<u32>>,
-    /// The device's address on each port, as ARP told.
-    pub device_macs: Vec<Option<MacAddr>>,
-    /// The same as neighbour discovery told, where frames are IPv6's, too.
-    pub device_macs6: Vec<Option<MacAddr>>,
     announced: Option<Moment>,
     /// Frames of each port that are no test frames (ARP, what a modifier sends beside) and found no room
     /// on the wire.
@@ -69,20 +77,16 @@ enum Turn {
 }
 
 impl<P: Port> Tester<P> {
-    /// A tester on these wires. `ends` are who is on the ports, none on a bridge.
-    pub fn new(wires: Vec<P>, slab: &Slab, ends: Vec<End>) -> Tester<P> {
-        let [device_macs, device_macs6] = [(); 2].map(|()| wires.iter().map(|_| None).collect());
+    /// A tester on these wires, and who is on its ports. `slab` is where the wires' frames live.
+    pub fn new(wires: Vec<P>, slab: &Slab, subnets: Vec<Subnet>) -> Tester<P> {
         let (pool, batch, replies) = (slab.pool(), Batch::new(), Batch::new());
         let (guests, announced, behind, waiting) = (vec![], None, false, vec![]);
         let refused_beside = vec![0; wires.len()];
         Tester {
             wires,
             pool,
-            ends,
-            six: None,
+            subnets,
             guests,
-            device_macs,
-            device_macs6,
             announced,
             refused_beside,
             batch,
@@ -92,19 +96,53 @@ impl<P: Port> Tester<P> {
         }
     }
 
-    /// Who is on the ports.
-    pub(super) fn ends(&self) -> &[End] {
-        &self.ends
-    }
-
     /// There is a host of IPv6 on each port, too.
     pub fn speak_ipv6(&mut self) {
-        self.six = Some(Net::of(Family::Ipv6));
+        if self.subnets.iter().all(|subnet| subnet.family() == Family::Ipv4) {
+            let net = Net::of(Family::Ipv6);
+            let six = |port| Subnet::new(port, net.gateways[port], vec![net.hosts[port]]);
+            self.subnets.extend([0, 1].map(six));
+        }
+    }
+
+    /// Others are on the ports from now on.
+    pub fn move_in(&mut self, subnets: Vec<Subnet>) {
+        (self.subnets, self.announced) = (subnets, None);
     }
 
     /// Hosts of captures are on the ports from now on, in order on each.
-    pub(super) fn settle(&mut self, guests: Vec<Vec<u32>>) {
+    pub(crate) fn settle(&mut self, guests: Vec<Vec<u32>>) {
         self.guests = guests;
+    }
+
+    /// Where the device is on a port, as it said by ARP.
+    pub fn device_mac(&self, port: usize) -> Option<MacAddr> {
+        let is_it = |subnet: &&Subnet| subnet.port == port && subnet.family() == Family::Ipv4;
+        self.subnets.iter().find(is_it)?.gateway_mac
+    }
+
+    /// What is known of the device on each port, by the first hosts there.
+    pub fn sides(&self) -> Vec<Side> {
+        let first = (0..self.wires.len())
+            .filter_map(|port| self.subnets.iter().find(|subnet| subnet.port == port));
+        let side = |subnet: &Subnet| Side {
+            gateway: subnet.gateway,
+            mac: subnet.gateway_mac,
+            host: subnet.hosts[0],
+        };
+        first.map(side).collect()
+    }
+
+    /// Of which gateways nothing is known, asked for by what, where a port has this name; `None` if all have said
+    /// where they are.
+    pub fn unanswered(&self, name: impl Fn(usize) -> String) -> Option<String> {
+        let mut silent = self.subnets.iter().filter(|subnet| subnet.gateway_mac.is_none());
+        let first = silent.next()?;
+        let asked = |subnet: &Subnet| format!("{} on {}", subnet.gateway, name(subnet.port));
+        let protocol = first.protocol();
+        let others = silent.filter(|subnet| subnet.protocol() == protocol);
+        let all: Vec<String> = std::iter::once(first).chain(others).map(asked).collect();
+        Some(format!("nobody answers {protocol} for {}", all.join(", nor for ")))
     }
 
     /// A task is about to begin.
@@ -113,7 +151,7 @@ impl<P: Port> Tester<P> {
     }
 
     /// What the wires count, but that of frames which found no room only test frames are told.
-    pub(super) fn counters(&self) -> Vec<PortCounters> {
+    pub fn counters(&self) -> Vec<PortCounters> {
         let each = self.wires.iter().zip(&self.refused_beside);
         each.map(|(wire, beside)| less_refused(wire.counters(), *beside)).collect()
     }
@@ -126,6 +164,13 @@ impl<P: Port> Tester<P> {
     /// Frees what waits in hosts that stopped talking.
     pub fn free(&mut self, talk: &mut Talk) {
         talk.free(&mut self.pool);
+    }
+
+    /// Sends a batch of one of a task's senders, by its port and its place there, whether it is due or not.
+    #[inline]
+    pub(crate) fn feed(&mut self, now: Moment, (port, at): (usize, usize), task: &mut Task) {
+        task.senders[port][at].fill(now, &mut self.pool, &mut self.replies);
+        self.wires[port].send(now, &mut self.pool, &mut self.replies);
     }
 
     /// Receives what has come, at most `TURNS` batches a wire, and sends what is due; returns how many
@@ -152,9 +197,7 @@ impl<P: Port> Tester<P> {
     /// Sends what is due.
     #[inline]
     pub fn send(&mut self, now: Moment, task: &mut Task) {
-        if !self.ends.is_empty() && self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE) {
-            self.announce(now);
-        }
+        self.announce_if_due(now);
         // First of their second (RFC 2544 §11.2).
         for (port, control) in &mut task.control {
             if control.next_due() <= now {
@@ -281,61 +324,63 @@ impl<P: Port> Tester<P> {
     /// The hosts on a port: what the device says of itself by ARP or neighbour discovery, and what it asks.
     #[inline]
     fn answer(&mut self, now: Moment, port: usize) {
-        let Some(&end) = self.ends.get(port) else { return };
-        let (slab, six, guests) = (self.pool.slab(), self.six, self.guests.get(port));
-        let is_ours = |address: IpAddr| match address {
-            IpAddr::V4(address) => {
-                let address = u32::from(address);
-                [end.host, end.router].contains(&address)
-                    || guests.is_some_and(|all| all.binary_search(&address).is_ok())
-            }
-            IpAddr::V6(_) => six.is_some_and(|net| net.has(port, address)),
-        };
+        if self.subnets.is_empty() {
+            return;
+        }
         let mut replies = vec![];
-        for frame in self.batch.as_slice() {
-            let bytes = slab.bytes(frame);
-            match (bytes.get(12..14), six) {
-                (Some([0x08, 0x06]), _) => {
-                    let said = Arp::new(&bytes[14..]).map(|arp| arp.message());
-                    if let Ok(said) = said
-                        && said.sender_ip == end.device
-                    {
-                        self.device_macs[port] = Some(said.sender_mac);
-                    }
-                }
-                (Some([0x86, 0xdd]), Some(net)) if bytes.get(20) == Some(&58) => {
-                    self.device_macs6[port] = answer(&net, port, bytes).or(self.device_macs6[port]);
-                }
+        for n in 0..self.batch.len() {
+            let frame = &self.batch.as_slice()[n];
+            if frame.len() > subnet::LONGEST {
+                continue;
+            }
+            let bytes = self.pool.slab().bytes(frame);
+            match bytes.get(12..14) {
+                Some([0x08, 0x06]) => {}
+                Some([0x86, 0xdd]) if bytes.get(20) == Some(&58) => {}
                 _ => continue,
             }
+            for subnet in self.subnets.iter_mut().filter(|subnet| subnet.port == port) {
+                subnet.gateway_mac = subnet.answer(bytes).or(subnet.gateway_mac);
+            }
+            let is_ours = |address| self.is_ours(port, address);
             replies.extend(reply_from(mac(port), is_ours, bytes));
         }
-        replies.iter().for_each(|bytes| self.send_beside(now, port, bytes));
+        self.say(now, port, replies);
     }
 
-    /// Every host and router asks for the device, which so learns them.
-    fn announce(&mut self, now: Moment) {
-        self.announced = Some(now);
-        for port in 0..self.six.map_or(0, |_| self.ends.len()) {
-            let Some(net) = self.six else { continue };
-            let device = self.device_macs6[port];
-            let said = device.and_then(|device| confirmation(&net, port, 0, device));
-            self.send_beside(now, port, &question(&net, port, 0));
-            said.iter().for_each(|said| self.send_beside(now, port, said));
+    /// Whether this is the address of a host on a port.
+    fn is_ours(&self, port: usize, address: IpAddr) -> bool {
+        let here = self.subnets.iter().filter(|subnet| subnet.port == port);
+        let is_guest = |address: Ipv4Addr| {
+            let guests = self.guests.get(port);
+            guests.is_some_and(|all| all.binary_search(&u32::from(address)).is_ok())
+        };
+        here.into_iter().any(|subnet| subnet.hosts.contains(&address))
+            || matches!(address, IpAddr::V4(address) if is_guest(address))
+    }
+
+    /// The hosts say that they are there, if it is time to.
+    #[inline]
+    pub fn announce_if_due(&mut self, now: Moment) {
+        let is_due = self.announced.is_none_or(|last| now.since(last) >= ANNOUNCE);
+        if is_due && !self.subnets.is_empty() {
+            self.announce(now);
         }
-        for port in 0..self.ends.len() {
-            let End { host, router, device, .. } = self.ends[port];
-            for sender in [host, router] {
-                self.send_arp(now, port, ArpMessage::request(mac(port), sender, device));
-            }
+    }
+
+    /// Every host asks for its gateway, which so learns it, and confirms itself where that is the custom.
+    pub fn announce(&mut self, now: Moment) {
+        self.announced = Some(now);
+        for at in 0..self.subnets.len() {
+            let said: Vec<Vec<u8>> = self.subnets[at].introductions().collect();
+            self.say(now, self.subnets[at].port, said);
         }
     }
 
     /// The device forgot everything: the hosts say that they are there at the next tick.
     pub fn introduce_again(&mut self) {
         self.announced = None;
-        self.device_macs.fill(None);
-        self.device_macs6.fill(None);
+        self.subnets.iter_mut().for_each(|subnet| subnet.gateway_mac = None);
     }
 
     /// Nobody has answered: the hosts ask again at the next tick.
@@ -343,15 +388,23 @@ impl<P: Port> Tester<P> {
         self.announced = None;
     }
 
-    pub(super) fn send_arp(&mut self, now: Moment, port: usize, message: ArpMessage) {
-        self.send_beside(now, port, &craft::arp(message).build());
+    /// Hosts of captures say that they are there.
+    pub(crate) fn announce_guests(&mut self, now: Moment, port: usize, hosts: &[u32]) {
+        let is_it = |subnet: &&Subnet| subnet.port == port && subnet.family() == Family::Ipv4;
+        let Some(subnet) = self.subnets.iter().find(is_it) else { return };
+        let said = hosts.iter().map(|host| subnet.question(Ipv4Addr::from(*host).into()));
+        let said: Vec<Vec<u8>> = said.collect();
+        self.say(now, port, said);
     }
 
     /// Sends what is no test frame.
-    fn send_beside(&mut self, now: Moment, port: usize, bytes: &[u8]) {
-        if let Some(mut frame) = self.pool.alloc(bytes.len()) {
-            self.pool.slab().bytes_mut(&mut frame).copy_from_slice(bytes);
-            self.replies.push(frame);
+    fn say(&mut self, now: Moment, port: usize, messages: Vec<Vec<u8>>) {
+        for some in messages.chunks(Batch::CAPACITY) {
+            for bytes in some {
+                let Some(mut frame) = self.pool.alloc(bytes.len()) else { continue };
+                self.pool.slab().bytes_mut(&mut frame).copy_from_slice(bytes);
+                self.replies.push(frame);
+            }
             let wire = &mut self.wires[port];
             let send = |wire: &mut P| wire.send(now, &mut self.pool, &mut self.replies);
             self.refused_beside[port] += refused(wire, send).1;
@@ -359,87 +412,66 @@ impl<P: Port> Tester<P> {
     }
 }
 
-/// The RFC's test frame from a port to another: a UDP echo request (C.2.6.4), its payload neither
-/// all zeros nor all ones.
-pub fn template(plan: &Plan, from: usize, to: usize, device_mac: Option<MacAddr>) -> Template {
-    let host = |port: usize| plan.ends[port.min(1)].host;
-    Template {
-        src_mac: mac(from),
-        dst_mac: device_mac.unwrap_or_else(|| mac(to)),
-        ends: Ends::V4 { src: host(from), dst: host(to) },
-        src_port: 0xc020,
-        dst_port: 7,
-        fill: 0xa5,
-        udp_checksum: plan.udp_checksum,
-        ..Template::default()
-    }
+/// Sends something, and how many frames of it found no room on the wire.
+fn refused<P: Port, T>(wire: &mut P, send: impl FnOnce(&mut P) -> T) -> (T, u64) {
+    let before = wire.counters().tx_drop;
+    let sent = send(wire);
+    (sent, wire.counters().tx_drop.saturating_sub(before))
 }
 
-/// The address of a port of a mesh, each its own, of those that are for benchmarks (RFC 6815): bridges do
-/// not look at it.
-fn on_a_bridge(port: usize) -> u32 {
-    u32::from_be_bytes([198, 18, 1, 2 + port as u8])
+/// What a wire counted, without these frames that found no room on it.
+fn less_refused(counters: PortCounters, refused: u64) -> PortCounters {
+    PortCounters { tx_drop: counters.tx_drop.saturating_sub(refused), ..counters }
 }
 
-/// The stream of the plan's traffic from a port, of those that take turns there one: to the other port,
-/// or to one of a mesh.
-///
-/// # Errors
-/// The frame length is none a frame can have.
-pub fn stream(
-    plan: &Plan,
-    id: u8,
-    (from, turn): (usize, usize),
-    size: &FrameSize,
-    device_mac: Option<MacAddr>,
-) -> Result<Stream, String> {
-    let to = plan.traffic.destination(from, turn);
-    let variation = match plan.traffic {
-        Traffic::Pair { .. } | Traffic::Hosts { .. } => Variation::NONE,
-        Traffic::Networks { .. } => {
-            let base = plan.ends[to].network.bits() & 0xffff_0000;
-            let behind = (65..=254).map(|n| Ipv4Prefix::new(base | n << 8, 24));
-            let anywhere = Values::Networks(behind.collect());
-            Variation::Fields(vec![(Field::Dst, anywhere, Pick::Random)])
-        }
-    };
-    let mut template = template(plan, from, to, device_mac);
-    if let (Family::Ipv6, net) = (plan.traffic.family(turn), Net::of(Family::Ipv6)) {
-        let host = |port| match net.host(port, 0) {
-            IpAddr::V6(host) => u128::from(host),
-            IpAddr::V4(_) => unreachable!("a net of IPv6"),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use port::memory;
+    use wire::arp::{ArpMessage, Operation};
+    use wire::{Arp, craft};
+
+    #[test]
+    fn hosts_answer_for_themselves_alone() {
+        let slab = Slab::new(256).unwrap();
+        let mut pool = slab.pool();
+        let (mut far, ours) = memory::wire(64);
+        let (_idle, other) = memory::wire(64);
+        let net = Net::default();
+        let mut tester = Tester::new(vec![other, ours], &slab, Subnet::of(&net));
+        let device = MacAddr([2, 0, 0, 0, 0, 9]);
+        let number = |address| match address {
+            IpAddr::V4(address) => u32::from(address),
+            IpAddr::V6(_) => panic!("{address}"),
         };
-        template.ends = Ends::V6 { src: host(from), dst: host(to) };
-    }
-    if plan.traffic.mesh().is_some() {
-        template.ends = Ends::V4 { src: on_a_bridge(from), dst: on_a_bridge(to) };
-    }
-    let seed = plan.seed ^ u64::from(id) << 32;
-    built(id, template, size, variation, seed)
-}
-
-/// A stream of frames of this size.
-///
-/// # Errors
-/// Why there is none, in a sentence.
-pub(super) fn built(
-    id: u8,
-    template: Template,
-    size: &FrameSize,
-    variation: Variation,
-    seed: u64,
-) -> Result<Stream, String> {
-    match (size, variation) {
-        (FrameSize::One(frame), variation) => {
-            let plan = StreamPlan { id, template, frame: *frame, variation, seed };
-            plan.build().map_err(|bad| bad.to_string())
+        let gateway = number(net.gateways[1]);
+        let ask =
+            |address| craft::arp(ArpMessage::request(device, gateway, number(address))).build();
+        let asked = [net.host(1, 0), net.host(1, 24)];
+        let others = [net.host(1, 25), net.host(0, 0), net.gateways[1]];
+        let mut batch = Batch::new();
+        let mut cut = ask(asked[0]);
+        cut.truncate(20);
+        for bytes in asked.into_iter().chain(others).map(ask).chain([cut, vec![1; 60], vec![8, 6]])
+        {
+            let mut frame = pool.alloc(bytes.len()).unwrap();
+            pool.slab().bytes_mut(&mut frame).copy_from_slice(&bytes);
+            batch.push(frame);
         }
-        (FrameSize::Mix(_), variation @ Variation::Fields(_)) => {
-            let plan = FramePlan::of_template(&template, &variation, size.lengths());
-            plan.build(id, 0, seed).map_err(|bad| bad.to_string())
+        far.send(Moment::ZERO, &mut pool, &mut batch);
+        let mut task = Task::new(Moment::ZERO, vec![]);
+        assert_eq!(tester.receive(Moment::ZERO, &mut task), 8, "all come through");
+        assert_eq!(far.receive(Moment::ZERO, &mut pool, &mut batch), 2);
+        for (frame, asked) in batch.as_slice().iter().zip(asked) {
+            let bytes = pool.slab().bytes(frame);
+            assert_eq!(bytes[..6], device.0);
+            let reply = Arp::new(&bytes[14..]).unwrap().message();
+            assert_eq!(reply.operation, Operation::Reply);
+            assert_eq!((reply.sender_ip, reply.sender_mac), (number(asked), mac(1)));
         }
-        (FrameSize::Mix(mix), Variation::Flows { .. }) => {
-            Err(format!("connections are opened by frames of one length, not of {}", mix.label()))
-        }
+        batch.free_all(&mut pool);
+        assert_eq!((tester.device_mac(0), tester.device_mac(1)), (None, Some(device)));
+        let unanswered = tester.unanswered(|port| format!("port {}", port + 1)).unwrap();
+        assert_eq!(unanswered, "nobody answers ARP for 198.18.0.1 on port 1");
     }
 }

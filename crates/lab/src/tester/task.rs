@@ -7,10 +7,10 @@
 //! A frame is received where it was to come. Out of any other port, that by which it was sent among them,
 //! it came elsewhere: to the stream it is lost.
 //!
-//! Never sends and never receives: [`Tester::tick`](super::tester::Tester::tick) does.
+//! Never sends and never receives: [`Tester::tick`] does.
 
-use super::tcp::Talk;
-use super::tester::Tester;
+use super::Tester;
+use super::talk::Talk;
 use crate::ways::{self, Way};
 use measure::control::Control;
 use measure::delay::Delays;
@@ -21,14 +21,14 @@ use measure::series::{Recorder, Series, Totals};
 use measure::trial::{Conditions, Counts, since};
 use measure::watch::Watch;
 use measure::{Receiver, Sender, Stream};
-use port::{Port, PortCounters};
+use port::{Batch, Pool, Port, PortCounters};
 use std::borrow::Cow;
 use std::time::Duration;
 use wire::Moment;
 
 /// RFC 2544 §23 d: so long after the last frame was sent frames are waited for. What comes later is lost
 /// to the trial, and is none of the next one's.
-pub(super) const RESIDUAL: Duration = Duration::from_secs(2);
+pub(crate) const RESIDUAL: Duration = Duration::from_secs(2);
 
 /// What one trial has the tester do.
 pub struct Task {
@@ -56,13 +56,13 @@ pub struct Task {
     /// takes (RFC 9004 §5.4).
     pub until_quiet: bool,
     /// Test frames that came too late, once nothing is waited for any more.
-    pub(super) too_late: Option<u64>,
+    pub(crate) too_late: Option<u64>,
     /// When frames went and came.
-    pub(super) course: Recorder,
+    pub(crate) course: Recorder,
     /// What the wires had counted when it began.
-    pub(super) before: Vec<PortCounters>,
+    pub(crate) before: Vec<PortCounters>,
     /// When the first frame came, and the last.
-    pub(super) arrivals: Option<(Moment, Moment)>,
+    pub(crate) arrivals: Option<(Moment, Moment)>,
 }
 
 impl Task {
@@ -142,6 +142,41 @@ impl Task {
             .unwrap_or(Moment::from_nanos(u64::MAX))
     }
 
+    /// Whether all frames of replays were sent.
+    pub(super) fn is_played(&self) -> bool {
+        self.players.iter().all(Player::is_done)
+    }
+
+    /// Frames of replays that were sent.
+    pub(super) fn played(&self) -> u64 {
+        self.players.iter().flat_map(Player::both).map(|sent| sent.offered).sum()
+    }
+
+    /// Sends what is due of replays; whether that was a batch and there is more.
+    #[inline]
+    pub(super) fn play<P: Port>(&mut self, now: Moment, pool: &mut Pool, wires: &mut [P]) -> bool {
+        let Some(returned) = &mut self.returned else { return false };
+        let mut behind = false;
+        for player in &mut self.players {
+            let sent = player.poll(now, pool, wires, returned);
+            behind |= sent == Batch::CAPACITY && player.next_due() <= now;
+        }
+        behind
+    }
+
+    /// The same of one of them.
+    pub(super) fn play_one<P: Port>(
+        &mut self,
+        n: usize,
+        now: Moment,
+        pool: &mut Pool,
+        wires: &mut [P],
+    ) {
+        if let (Some(player), Some(returned)) = (self.players.get_mut(n), &mut self.returned) {
+            player.poll(now, pool, wires, returned);
+        }
+    }
+
     /// How often a frame was to be sent and there was none to be had.
     pub fn starved(&self) -> u64 {
         let streams = self.senders.iter().chain(&self.beside).flatten().map(Sender::sent);
@@ -180,12 +215,12 @@ impl Task {
     }
 
     /// Nothing is waited for any more: what comes from now on is too late.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.too_late.get_or_insert(0);
     }
 
     /// When the last frame was sent, those of replays among them.
-    pub(super) fn sent_all(&self) -> Moment {
+    pub(crate) fn sent_all(&self) -> Moment {
         let played = self.players.iter().map(Player::last_due);
         played.fold(self.last_sent(), Moment::max)
     }
@@ -197,7 +232,7 @@ impl Task {
 
     /// An interval of the time series is over.
     #[cold]
-    pub(super) fn cut(&mut self, now: Moment) {
+    pub(crate) fn cut(&mut self, now: Moment) {
         let (totals, latency) = self.so_far();
         self.course.cut(now, totals, latency);
     }
@@ -267,14 +302,14 @@ impl Task {
     }
 
     /// Every stream: the port that sends it, its sender, and its place among those that take turns there.
-    pub(super) fn streams(&self) -> impl Iterator<Item = (usize, &Sender, usize)> {
+    pub(crate) fn streams(&self) -> impl Iterator<Item = (usize, &Sender, usize)> {
         let senders = self.senders.iter().enumerate();
         let senders = senders.flat_map(|(from, all)| all.iter().map(move |one| (from, one)));
         senders.flat_map(|(from, one)| (0..one.streams().len()).map(move |turn| (from, one, turn)))
     }
 
     /// From which port a stream goes to which, counted from 1.
-    pub(super) fn way(&self, stream: u8) -> Option<(u32, u32)> {
+    pub(crate) fn way(&self, stream: u8) -> Option<(u32, u32)> {
         let is_it =
             |(_, sender, turn): &(usize, &Sender, usize)| sender.streams()[*turn].id() == stream;
         let (from, ..) = self.streams().find(is_it)?;
