@@ -14,12 +14,14 @@ use crate::discard::Discard;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::Arrival;
 use crate::interface::ppp::calls::{Call, Carrier, Owner};
+use crate::interface::ppp::dial::Binding;
 use crate::interface::ppp::machine::{Admitted, End, Pass, Phase, Proof, Said};
 use crate::interface::ppp::mppe::{Mppe, Receiver, Sender};
 use crate::interface::ppp::users::{Attempt, Offer, Refusal, Whence};
 use crate::interface::pppoe::Session;
 use crate::ip::pool::User;
 use crate::packet::Packet;
+use crate::program::Program;
 use crate::router::Router;
 use crate::story::Event;
 use std::net::Ipv4Addr;
@@ -156,7 +158,8 @@ pub(super) fn decided(
     verdict: Result<(Offer, Pass), Refusal>,
 ) {
     let Some(call) = r.link.calls.get(place) else { return };
-    let topics = format!("{},ppp,error", call.carrier.service());
+    let carrier = call.carrier;
+    let topics = format!("{},ppp,error", carrier.service());
     let (before, is_same) = (call.machine.phase(), call.user() == user);
     // The other end has begun anew, and will ask again.
     if matches!(before, Phase::Establish | Phase::Down(_)) {
@@ -184,7 +187,8 @@ pub(super) fn decided(
     }
     let mut out = Vec::new();
     if granted.is_ok() {
-        r.link.calls.rename(place, user);
+        let program = r.program.clone();
+        r.link.calls.rename(place, user, bindings(&program, &carrier));
     }
     let Some(call) = r.link.calls.get_mut(place) else { return };
     let admitted = granted.ok().zip(call.granted()).map(|(pass, terms)| Admitted {
@@ -199,6 +203,26 @@ pub(super) fn decided(
     say(r, now, place, out);
     r.link.calls.wait(place, Some(now));
     moved_on(r, now, place, before);
+}
+
+/// The bindings of the server that has a call.
+fn bindings<'a>(program: &'a Program, carrier: &Carrier) -> &'a [Binding] {
+    match carrier {
+        Carrier::Pppoe { .. } => &program.pppoe.bindings,
+        Carrier::L2tp { .. } => &program.l2tp.bindings,
+        Carrier::Pptp { .. } => &program.pptp.bindings,
+    }
+}
+
+/// Whether a session's binding is still there, if it has one, and its.
+fn is_bound(r: &Router, call: &Call) -> bool {
+    let Some(bound) = &call.bound else { return true };
+    let (item, user) = &**bound;
+    let mut all = bindings(&r.program, &call.carrier).iter();
+    all.any(|binding| {
+        let is_it = binding.item == *item && *binding.name == *call.name;
+        is_it && binding.is_for(user, call.service())
+    })
 }
 
 /// Takes the addresses of an offer, and grants it.
@@ -444,7 +468,7 @@ pub(super) fn end_changed(r: &mut Router, now: Moment) {
             Carrier::L2tp { .. } => l2tp::stays(r, call),
             Carrier::Pptp { .. } => pptp::stays(r, call),
         };
-        if !stays {
+        if !stays || !is_bound(r, call) {
             close(r, now, place, End::Closed);
         }
     }

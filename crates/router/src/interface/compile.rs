@@ -6,15 +6,15 @@ use super::bonding::{Bond, BondAt};
 use super::bridge::menu::BRIDGE;
 use super::bridge::{self, Bridge};
 use super::l2tp::L2tp;
-use super::l2tp::menu::CLIENT as L2TP_CLIENT;
+use super::l2tp::menu::{CLIENT as L2TP_CLIENT, SESSION as L2TP_SESSION};
 use super::list;
 use super::menu::ETHERNET;
 use super::ppp::aaa::Aaa;
 use super::ppp::calls::{Carrier, ITEMS};
-use super::pppoe::menu::CLIENT;
+use super::pppoe::menu::{CLIENT, SESSION};
 use super::pppoe::{Pppoe, Session, SessionAt, Sessions};
 use super::pptp::Pptp;
-use super::pptp::menu::CLIENT as PPTP_CLIENT;
+use super::pptp::menu::{CLIENT as PPTP_CLIENT, SESSION as PPTP_SESSION};
 use super::tunnel::l2tp_ether;
 use super::tunnel::menu::EOIP;
 use super::tunnel::{self, Carries, Tunnel, Tunnels};
@@ -417,9 +417,11 @@ fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Inter
     }
 }
 
-/// The items of those that dial.
+/// The items of those that dial, and of bindings.
 fn dialling(tree: &Tree) -> impl Iterator<Item = Read<'_>> {
-    [&CLIENT, &L2TP_CLIENT, &PPTP_CLIENT].into_iter().flat_map(|menu| tree.read(menu))
+    let diallers = [&CLIENT, &L2TP_CLIENT, &PPTP_CLIENT];
+    let bindings = [&SESSION, &L2TP_SESSION, &PPTP_SESSION];
+    diallers.into_iter().chain(bindings).flat_map(|menu| tree.read(menu))
 }
 
 /// PPPoE's clients, and the sessions of its servers, stand on what carries Ethernet frames, and nothing
@@ -458,7 +460,7 @@ fn put_sessions(
             continue;
         };
         let stands = lower.running || session.on() == InterfaceId::NONE;
-        if !stands || (!session.is_servers() && !own.enabled) {
+        if !stands || (!session.is_dynamic() && !own.enabled) {
             continue;
         }
         // L2TP's packets may come by any port, and what is encrypted has no FastPath, nor PPTP any.

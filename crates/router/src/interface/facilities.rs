@@ -6,8 +6,9 @@ use super::monitor::{self as link_monitor, MONITOR};
 use super::{InterfaceId, Interfaces};
 use crate::compiler::Compiling;
 use crate::facility::{self, DONE, Facility};
+use crate::interface::ppp::dial::Binding;
 use crate::parts::InterfaceCounts;
-use crate::program::{Interface, Kind};
+use crate::program::{Interface, Kind, Program};
 use crate::router::Router;
 use crate::status::{RouterStatus, log, number};
 use crate::tool::monitor::{self, MONITOR_TRAFFIC};
@@ -80,14 +81,7 @@ impl RouterStatus<'_> {
                     Kind::Vrrp { .. } => "vrrp",
                     Kind::Bond(_) => "bond",
                     Kind::Absent => "absent",
-                    Kind::Session(_) => match item.dynamic {
-                        true if interface.name.starts_with("<l2tp-") => "l2tp-in",
-                        true if interface.name.starts_with("<pptp-") => "pptp-in",
-                        true => "pppoe-in",
-                        false if self.router.program.l2tp.clients.has(item.id) => "l2tp-out",
-                        false if self.router.program.pptp.clients.has(item.id) => "pptp-out",
-                        false => "pppoe-out",
-                    },
+                    Kind::Session(_) => self.session_type(item, &interface.name),
                 }
                 .to_string(),
             ),
@@ -109,6 +103,23 @@ impl RouterStatus<'_> {
             "tx-error" => number(0),
             counter => return self.interface_counter(interface, counter),
         })
+    }
+
+    /// What of PPP an interface is.
+    fn session_type(&self, item: &Item, name: &str) -> &'static str {
+        let Program { pppoe, l2tp, pptp, .. } = &*self.router.program;
+        let has = |bindings: &[Binding]| bindings.iter().any(|binding| binding.item == item.id);
+        match item.dynamic {
+            true if name.starts_with("<l2tp-") => "l2tp-in",
+            true if name.starts_with("<pptp-") => "pptp-in",
+            true => "pppoe-in",
+            false if l2tp.clients.has(item.id) => "l2tp-out",
+            false if pptp.clients.has(item.id) => "pptp-out",
+            false if has(&l2tp.bindings) => "l2tp-in",
+            false if has(&pptp.bindings) => "pptp-in",
+            false if has(&pppoe.bindings) => "pppoe-in",
+            false => "pppoe-out",
+        }
     }
 
     /// Whether a port's backend lets frames come and go in FastPath; a bridge does.

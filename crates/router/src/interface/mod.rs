@@ -171,7 +171,7 @@ impl Names {
 
     /// Names the interfaces that sessions of servers have made.
     fn insert_sessions(&mut self, opened: &Arc<[Arc<Session>]>, ids: &mut InterfaceIds) {
-        let all = opened.iter().enumerate().filter(|(_, session)| session.is_servers());
+        let all = opened.iter().enumerate().filter(|(_, session)| session.is_dynamic());
         self.sessions = all.map(|(at, session)| (at as u32, ids.of(session.item()))).collect();
         self.sessions.shrink_to_fit();
         self.sessions.sort_by_key(|(at, _)| &opened[*at as usize].name);

@@ -3,6 +3,8 @@
 
 // What those who log in get, and when their sessions end.
 mod profiles;
+// Interfaces that stay.
+mod bindings;
 
 use crate::rig::{Rig, mac, own_mac};
 use router::discard::Discard;
@@ -421,7 +423,7 @@ fn what_cannot_be() {
         ("/ppp profile add name=p bridge=bridge1", "BCP"),
         ("/ppp secret add name=a routes=x", "dst-address"),
         ("/ppp secret add name=a profile=none", "profile"),
-        ("/interface pppoe-server add name=x", ""),
+        ("/interface pppoe-server add name=ether1", "already"),
     ] {
         let refused = rig.try_run(script).expect_err(script).to_string();
         assert!(refused.contains(error), "{script}: {refused}");

@@ -4,7 +4,7 @@
 use super::status;
 use crate::facility::{Facility, Rows};
 use crate::interface::facilities::ALL;
-use crate::interface::ppp::dial::{self, *};
+use crate::interface::ppp::dial::*;
 use config::{Menu, MenuKind, Property, Type};
 
 /// `/interface l2tp-client`.
@@ -26,8 +26,9 @@ pub(crate) static SERVERS: Facility = Facility { part_of: Some(&ALL), ..Facility
 
 /// `/interface l2tp-server`.
 pub(crate) static SESSIONS: Facility = Facility {
+    part_of: Some(&ALL),
     rows: Rows::Few(status::sessions),
-    value: |status, item, property| status.ethernet(item, property),
+    value: crate::interface::pppoe::status::session,
     ..Facility::of(&SESSION)
 };
 
@@ -77,9 +78,9 @@ pub(crate) static SERVER: Menu = Menu {
 /// `/interface l2tp-server`.
 pub(crate) static SESSION: Menu = Menu {
     path: "/interface l2tp-server",
-    kind: dial::SESSIONS,
+    kind: clients("l2tp-in"),
     properties: SHOWN,
-    help: "The sessions of the L2TP server.",
+    help: "The sessions of the L2TP server, and interfaces that stay for them.",
 };
 
 /// `/ppp l2tp-secret`.

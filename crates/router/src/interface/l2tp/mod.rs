@@ -16,16 +16,17 @@ pub(crate) mod state;
 // What is shown.
 pub(crate) mod status;
 
-use super::ppp::dial::{Diallers, Listener};
+use super::ppp::dial::{Binding, Diallers, Listener};
 use config::{ItemId, Read, Tree, Value};
 
-/// Clients, the server if it is enabled, and what tunnels are proved with.
+/// Clients, the server if it is enabled, its bindings, and what tunnels are proved with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct L2tp {
     pub(crate) clients: Diallers,
     pub(crate) server: Option<Listener>,
     /// By the other end's address; 0 is everybody's.
     secrets: Vec<(u32, String)>,
+    pub(crate) bindings: Vec<Binding>,
 }
 
 impl L2tp {
@@ -45,7 +46,8 @@ impl L2tp {
             };
             (address, item.text("secret"))
         });
-        L2tp { clients, server, secrets: secrets.collect() }
+        let bindings = Binding::read(tree, &menu::SESSION);
+        L2tp { clients, server, secrets: secrets.collect(), bindings }
     }
 
     /// Whether a session may be in FastPath; `item` is its client, if it is one's.

@@ -10,11 +10,11 @@ pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
     sessions_of(status, |carrier| matches!(carrier, Carrier::L2tp { .. }))
 }
 
-/// The sessions of a server of which this is so.
+/// The sessions of a server of which this is so, without a binding.
 pub(crate) fn sessions_of(status: &RouterStatus, is: fn(&Carrier) -> bool) -> Vec<Item> {
     let text = |text: &str| Value::Text(text.to_string());
     let sessions = open(status);
-    let sessions = sessions.filter(|(call, _)| is(&call.carrier));
+    let sessions = sessions.filter(|(call, _)| is(&call.carrier) && call.is_dynamic());
     let rows = sessions.map(|(call, item)| {
         let values = Values::from([
             ("name", text(&call.name)),

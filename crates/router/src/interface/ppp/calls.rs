@@ -7,6 +7,7 @@
 //!
 //! Looking for one takes no time by how many there are, nor does waiting: who is due next is known.
 
+use super::dial::Binding;
 use super::machine::{Machine, Phase};
 use super::mppe::Mppe;
 use super::users::Profile;
@@ -156,6 +157,7 @@ impl Call {
             owner,
             name: name.into(),
             user_len: 0,
+            bound: None,
             carrier,
             local: 0,
             remote: 0,
@@ -483,9 +485,18 @@ impl Calls {
         self.half_open -= usize::from(was_half_open);
     }
 
-    /// Gives the call of a server the name of its user, which no other has: the first is without a number.
-    pub(crate) fn rename(&mut self, place: usize, user: &str) {
+    /// Gives the call of a server its binding's name, or that of its user, which no other has: the first is
+    /// without a number.
+    pub(crate) fn rename(&mut self, place: usize, user: &str, bindings: &[Binding]) {
         let Some(call) = self.get(place) else { return };
+        let is_his = |binding: &&Binding| {
+            let is_free = self.named(&binding.name).is_none_or(|other| other == place);
+            is_free && binding.is_for(user, call.service())
+        };
+        if let Some(binding) = bindings.iter().find(is_his) {
+            let bound = Some(Box::new((binding.item, user.to_string())));
+            return self.give_name(place, binding.name.as_str().into(), (0, bound));
+        }
         let stem = format!("{}-{user}", call.carrier.service());
         let mut name: Arc<str> = format!("<{stem}>").into();
         let mut n = 0;
@@ -493,17 +504,26 @@ impl Calls {
             n += 1;
             name = format!("<{stem}-{n}>").into();
         }
+        self.give_name(place, name, (user.len() as u16, None));
+    }
+
+    fn give_name(
+        &mut self,
+        place: usize,
+        name: Arc<str>,
+        (user_len, bound): (u16, Option<Box<(ItemId, String)>>),
+    ) {
         let Some(call) = self.get_mut(place) else { return };
         let known = call.known();
-        known.user_len = user.len() as u16;
+        (known.user_len, known.bound) = (user_len, bound);
         let before = std::mem::replace(&mut known.name, name);
         leave(&mut self.by_name, self.keys.hash_one(before), place);
         let Calls { rows, keys, by_name, .. } = self;
         enter(by_name, rows, place as u32, |call| keys.hash_one(&call.name));
     }
 
-    fn named(&self, name: &Arc<str>) -> Option<usize> {
-        let is = |place: &u32| self.get(*place as usize).is_some_and(|call| call.name == *name);
+    fn named(&self, name: &str) -> Option<usize> {
+        let is = |place: &u32| self.get(*place as usize).is_some_and(|call| *call.name == *name);
         self.by_name.find(self.keys.hash_one(name), is).map(|&place| place as usize)
     }
 

@@ -155,6 +155,38 @@ impl Dials {
     }
 }
 
+/// An interface of a server's that stays while its user is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Binding {
+    pub(crate) item: ItemId,
+    pub(crate) name: String,
+    pub(crate) user: String,
+    /// Of PPPoE: of this server's sessions alone; of any if empty.
+    service: String,
+    enabled: bool,
+}
+
+impl Binding {
+    /// Reads a menu's.
+    pub(crate) fn read(tree: &Tree, menu: &Menu) -> Vec<Binding> {
+        let has_service = menu.properties.iter().any(|property| property.name == "service");
+        let read = |item: Read| Binding {
+            item: item.id(),
+            name: item.text("name"),
+            user: item.text("user"),
+            service: if has_service { item.text("service") } else { String::new() },
+            enabled: !item.bool("disabled"),
+        };
+        tree.read(menu).map(read).collect()
+    }
+
+    /// Whether it is for a user's session of this service.
+    pub(crate) fn is_for(&self, user: &str, service: &str) -> bool {
+        let of_service = self.service.is_empty() || self.service == service;
+        self.enabled && self.user == user && of_service
+    }
+}
+
 fn keepalive(item: &Read) -> Option<Duration> {
     match *item.value("keepalive-timeout") {
         Value::Number(seconds) => Some(Duration::from_secs(seconds.max(0) as u64)),
@@ -182,15 +214,11 @@ pub(crate) const fn clients(auto_name: &'static str) -> MenuKind {
     MenuKind::List { key: Some("name"), auto_name: Some(auto_name), ordered: false, fixed: false }
 }
 
-/// The kind of a menu of sessions.
-pub(crate) const SESSIONS: MenuKind =
-    MenuKind::List { key: Some("name"), auto_name: None, ordered: false, fixed: true };
-
-/// What a session is shown with, of a server that is dialled by its address.
+/// What a session is shown with, and a binding, of a server that is dialled by its address.
 pub(crate) const SHOWN: &[Property] = &[
     DYNAMIC,
     PASSES,
-    SESSION_NAME,
+    NAME,
     WHO,
     Property::new("client-address", Type::Text, "From where.").read_only().column(),
     UPTIME,
@@ -299,8 +327,8 @@ pub(crate) const fn max_sessions(range: &'static Type) -> Property {
 // Of sessions.
 pub(crate) const DYNAMIC: Property = Property::flag("dynamic", 'D', "A session has made it.");
 pub(crate) const PASSES: Property = Property::flag("running", 'R', "Packets pass.");
-pub(crate) const SESSION_NAME: Property = NAME.read_only();
-pub(crate) const WHO: Property = Property::new("user", Type::Text, "Who.").read_only().column();
+pub(crate) const WHO: Property =
+    Property::new("user", Type::Text, "Who; a binding's session is his.").column();
 pub(crate) const UPTIME: Property =
     Property::new("uptime", Type::Time, "For how long.").read_only().column();
 pub(crate) const ENCODING: Property =

@@ -8,8 +8,8 @@ use crate::interface::facilities::ALL;
 use crate::interface::menu::ANY_INTERFACE;
 use crate::interface::ppp::dial::{
     self, ACTUAL_MTU, ALLOW, ASKS, DEFAULT_PROFILE, DEFAULT_ROUTE, DISTANCE, DYNAMIC, ENCODING,
-    MRRU, NAME, ON_DEMAND, PASSES, PASSWORD, RUNNING, SECONDS, SESSION_NAME, SESSIONS as A_SESSION,
-    UPTIME, USER, WHO, clients, max_sessions,
+    MRRU, NAME, ON_DEMAND, PASSES, PASSWORD, RUNNING, SECONDS, UPTIME, USER, WHO, clients,
+    max_sessions,
 };
 use crate::interface::ppp::menu::A_PROFILE;
 use crate::interface::vlan::no_point_to_point;
@@ -33,8 +33,9 @@ pub(crate) static SERVERS: Facility = Facility {
 
 /// `/interface pppoe-server`.
 pub(crate) static SESSIONS: Facility = Facility {
+    part_of: Some(&ALL),
     rows: Rows::Few(status::sessions),
-    value: |status, item, property| status.ethernet(item, property),
+    value: status::session,
     ..Facility::of(&SESSION)
 };
 
@@ -103,19 +104,20 @@ pub(crate) static SERVER: Menu = Menu {
 /// `/interface pppoe-server`.
 pub(crate) static SESSION: Menu = Menu {
     path: "/interface pppoe-server",
-    kind: A_SESSION,
+    kind: clients("pppoe-in"),
     properties: &[
         DYNAMIC,
         PASSES,
-        SESSION_NAME,
+        NAME,
         WHO,
-        Property::new("service", Type::Text, "Of which server.").read_only().column(),
+        Property::new("service", Type::Text, "Of which server; a binding's of any if empty.")
+            .column(),
         Property::new("remote-address", Type::Text, "From where.").read_only().column(),
         ENCODING,
         UPTIME,
         ACTUAL_MTU,
     ],
-    help: "The sessions of the PPPoE concentrators.",
+    help: "The sessions of the PPPoE concentrators, and interfaces that stay for them.",
 };
 
 const LENGTH: Type = Type::Or(&["auto"], &Type::Number(512, 65535));

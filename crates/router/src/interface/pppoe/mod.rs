@@ -21,7 +21,7 @@ pub(crate) mod status;
 
 use super::InterfaceId;
 use super::ppp::calls::{Carrier, ITEMS, Owner};
-use super::ppp::dial::{Dialler, Listener};
+use super::ppp::dial::{Binding, Dialler, Listener};
 use super::ppp::users::{Scripts, Terms};
 use config::{ItemId, Read, Tree};
 use std::collections::HashMap;
@@ -51,6 +51,8 @@ pub struct Session {
     pub(crate) name: Arc<str>,
     /// Of a server's: how long the user's name is in it.
     pub(crate) user_len: u16,
+    /// Of a server's: the binding whose interface it has, and the user, whose name is not in that.
+    pub(crate) bound: Option<Box<(ItemId, String)>>,
     /// It counts among those that are not open yet.
     pub(crate) half_open: bool,
     /// What carries its packets.
@@ -109,10 +111,16 @@ impl Session {
 
     /// What its interface is, as an item.
     pub(crate) fn item(&self) -> ItemId {
-        match self.owner {
-            Owner::Client(item) => item,
-            Owner::Server(_) => ItemId(ITEMS + self.place),
+        match (&self.owner, &self.bound) {
+            (Owner::Client(item), _) => *item,
+            (Owner::Server(_), Some(bound)) => bound.0,
+            (Owner::Server(_), None) => ItemId(ITEMS + self.place),
         }
+    }
+
+    /// Whether its interface is there as long as it is, and no longer.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.is_servers() && self.bound.is_none()
     }
 
     /// What the user of a server's session has.
@@ -122,6 +130,9 @@ impl Session {
 
     /// Who has logged in to a server's: his name is in the interface's, `<pppoe-user>`.
     pub(crate) fn user(&self) -> &str {
+        if let Some(bound) = &self.bound {
+            return &bound.1;
+        }
         let before = "<".len() + self.carrier.service().len() + "-".len();
         self.name.get(before..before + usize::from(self.user_len)).unwrap_or("")
     }
@@ -237,6 +248,7 @@ pub(crate) struct Concentrator {
 pub(crate) struct Pppoe {
     pub(crate) dialers: Vec<Dialer>,
     pub(crate) concentrators: Vec<Concentrator>,
+    pub(crate) bindings: Vec<Binding>,
 }
 
 impl Pppoe {
@@ -263,6 +275,7 @@ impl Pppoe {
                 pado_delay: Duration::from_millis(item.number("pado-delay") as u64),
             })
         });
-        Pppoe { dialers: dialers.collect(), concentrators: concentrators.collect() }
+        let (dialers, concentrators) = (dialers.collect(), concentrators.collect());
+        Pppoe { dialers, concentrators, bindings: Binding::read(tree, &menu::SESSION) }
     }
 }

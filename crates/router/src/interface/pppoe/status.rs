@@ -51,7 +51,19 @@ pub(crate) fn open<'a>(status: &'a RouterStatus) -> impl Iterator<Item = (&'a Ca
     })
 }
 
-/// `/interface pppoe-server`.
+/// Of `/interface pppoe-server`, `l2tp-server` and `pptp-server`: of a binding what its session is.
+pub(crate) fn session(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
+    let call = || Some(open(status).find(|(_, of)| *of == item.id)?.0);
+    match property {
+        "running" | "actual-mtu" => status.ethernet(item, property),
+        "client-address" | "remote-address" => Some(Value::Text(call()?.carrier.caller())),
+        "encoding" => Some(call()?.encoding()),
+        "uptime" => Some(call()?.uptime(status.now)),
+        _ => None,
+    }
+}
+
+/// `/interface pppoe-server`: those without a binding.
 pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
     let text = |text: &str| Value::Text(text.to_string());
     let row = |(call, item): (&Call, ItemId)| {
@@ -65,7 +77,9 @@ pub(crate) fn sessions(status: &RouterStatus) -> Vec<Item> {
         ]);
         dynamic(item, values)
     };
-    let is = |(call, _): &(&Call, ItemId)| matches!(call.carrier, Carrier::Pppoe { .. });
+    let is = |(call, _): &(&Call, ItemId)| {
+        matches!(call.carrier, Carrier::Pppoe { .. }) && call.is_dynamic()
+    };
     open(status).filter(is).map(row).collect()
 }
 

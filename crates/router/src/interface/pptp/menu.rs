@@ -4,7 +4,7 @@
 use super::status;
 use crate::facility::{Facility, Rows};
 use crate::interface::facilities::ALL;
-use crate::interface::ppp::dial::{self, *};
+use crate::interface::ppp::dial::*;
 use config::{Menu, MenuKind};
 
 /// `/interface pptp-client`.
@@ -19,8 +19,9 @@ pub(crate) static SERVERS: Facility = Facility { part_of: Some(&ALL), ..Facility
 
 /// `/interface pptp-server`.
 pub(crate) static SESSIONS: Facility = Facility {
+    part_of: Some(&ALL),
     rows: Rows::Few(status::sessions),
-    value: |status, item, property| status.ethernet(item, property),
+    value: crate::interface::pppoe::status::session,
     ..Facility::of(&SESSION)
 };
 
@@ -51,7 +52,7 @@ pub(crate) static SERVER: Menu = Menu {
 /// `/interface pptp-server`.
 pub(crate) static SESSION: Menu = Menu {
     path: "/interface pptp-server",
-    kind: dial::SESSIONS,
+    kind: clients("pptp-in"),
     properties: SHOWN,
-    help: "The sessions of the PPTP server.",
+    help: "The sessions of the PPTP server, and interfaces that stay for them.",
 };

@@ -7,8 +7,7 @@
 //!
 //! Who talks to whom is in `state`; what a session is, is PPP's ([`ppp`](crate::interface::ppp)). Packets may
 //! come in another order, or not at all; one that comes twice is dropped. Missing: **calls of a server to
-//! its clients**, **the other end's window** (nothing waits for an acknowledgement, as with Linux),
-//! **bindings**: interfaces of the server that stay while nobody is there.
+//! its clients**, **the other end's window** (nothing waits for an acknowledgement, as with Linux).
 
 // The menus.
 pub(crate) mod menu;
@@ -17,14 +16,15 @@ pub(crate) mod state;
 // What is shown.
 pub(crate) mod status;
 
-use super::ppp::dial::{Diallers, Listener};
+use super::ppp::dial::{Binding, Diallers, Listener};
 use config::Tree;
 
-/// Clients, and the server if it is enabled.
+/// Clients, the server if it is enabled, and its bindings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pptp {
     pub(crate) clients: Diallers,
     pub(crate) server: Option<Listener>,
+    pub(crate) bindings: Vec<Binding>,
 }
 
 impl Pptp {
@@ -32,6 +32,7 @@ impl Pptp {
     pub(super) fn read(tree: &Tree) -> Pptp {
         let item = tree.read_settings(&menu::SERVER);
         let server = item.bool("enabled").then(|| Listener::read(&item, u16::MAX));
-        Pptp { clients: Diallers::read(tree, &menu::CLIENT, |_| false), server }
+        let bindings = Binding::read(tree, &menu::SESSION);
+        Pptp { clients: Diallers::read(tree, &menu::CLIENT, |_| false), server, bindings }
     }
 }
