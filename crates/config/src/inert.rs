@@ -51,8 +51,7 @@ pub const TABLE: &[(&str, &str)] = &[
     ("/ip smb", "files are the host's"),
     ("/ip ssh", "SSH is the host's"),
     ("/ip tftp", "files are the host's"),
-    // Flows (/ip traffic-flow) are told to nobody.
-    ("/ip traffic-flow ipfix", "nobody is told of flows"),
+    ("/ip traffic-flow ipfix", "collectors are told all that is known of flows"),
     ("/lcd", "there is no display"),
     ("/port", "serial ports are the host's"),
     ("/routing bfd", "nothing asks BFD"),

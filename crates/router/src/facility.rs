@@ -153,6 +153,8 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ip::nat_pmp::SIDES_FACILITY,
     &ip::upnp::FACILITY,
     &ip::upnp::SIDES_FACILITY,
+    &ip::traffic_flow::menu::FACILITY,
+    &ip::traffic_flow::menu::TARGETS,
     &ip::discovery::menu::FACILITY,
     &ip::discovery::menu::DISCOVERY,
     &firewall::facilities::ADDRESS_LIST,

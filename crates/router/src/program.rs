@@ -44,7 +44,7 @@ use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
 use crate::ip::settings::{ReversePath, Settings};
 use crate::ip::vrf::Vrfs;
-use crate::ip::{nat_pmp, upnp};
+use crate::ip::{nat_pmp, traffic_flow, upnp};
 use crate::ipv6;
 use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
@@ -295,6 +295,8 @@ pub struct Program {
     pub(crate) lists: Arc<AddressLists>,
     /// `/ip firewall layer7-protocol`.
     pub(crate) patterns: Arc<Patterns>,
+    /// `/ip traffic-flow`, where anybody is told.
+    pub(crate) traffic_flow: Option<Arc<traffic_flow::Settings>>,
     /// `/ip settings`.
     pub settings: Settings,
     /// `/ip firewall raw`.
@@ -379,6 +381,7 @@ impl Program {
             bridge_filter: Arc::default(),
             bridge_nat: Arc::default(),
             queues: Arc::default(),
+            traffic_flow: None,
             dynamic_queues: Arc::default(),
             trees: Arc::default(),
             port_queues: Arc::default(),
@@ -479,7 +482,8 @@ impl Program {
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
         let one_table = self.route_rules.is_empty() && self.vrfs.is_empty();
         let no_rules = no_rules && one_table && !clamps;
-        let nothing = !self.tracking && no_rules && !self.has_queues();
+        let nobody_told = self.traffic_flow.is_none();
+        let nothing = !self.tracking && no_rules && !self.has_queues() && nobody_told;
         let any_source = self.settings.reverse_path == ReversePath::No;
         self.stateless = nothing && self.settings.ip_forward && any_source;
         let others = clamps || !self.nat.is_empty() || !self.queues.is_empty();
@@ -488,7 +492,8 @@ impl Program {
             let (raw, mangle) = (self.raw.rules().gates(), self.mangle.rules().gates());
             Arc::new(Tuples::of(&[raw, mangle, self.filter.rules().gates()]))
         });
-        self.v6.open_quick_ways(self.connection_settings.enabled, self.has_queues());
+        let asks = self.has_queues() || !nobody_told;
+        self.v6.open_quick_ways(self.connection_settings.enabled, asks);
         let filtering = self.bridges.iter().any(|bridge| bridge.filtering.is_some());
         self.unmet = Unmet::of(&[
             (!self.settings.allow_fast_path, "/ip settings allow-fast-path=no", &[IPV4, FASTTRACK]),

@@ -70,6 +70,8 @@ pub mod dhcp;
 pub mod dhcp6;
 // Ports of a router's address outside, asked for by hosts inside.
 pub mod nat_pmp;
+// Flows, told to collectors.
+pub mod netflow;
 // The same by HTTP and SOAP.
 pub mod upnp;
 // The time of day, asked of another host.

@@ -12,8 +12,7 @@
 use config::{Menu, MenuKind, Property, Type};
 
 /// Their menus.
-pub(super) static MENUS: [&Menu; 7] =
-    [&PROXY, &SOCKS, &TRAFFIC_FLOW, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP];
+pub(super) static MENUS: [&Menu; 6] = [&PROXY, &SOCKS, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP];
 
 const NO: &[&str] = &["no"];
 
@@ -63,21 +62,6 @@ static SOCKS: Menu = service(
         kept("vrf").default("main"),
     ],
     "The SOCKS server, which is off.",
-);
-
-static TRAFFIC_FLOW: Menu = service(
-    "/ip traffic-flow",
-    &[
-        Property::only("enabled", &Type::Bool, NO, "nobody is told of flows"),
-        kept("active-flow-timeout").default("30m"),
-        kept("cache-entries"),
-        kept("inactive-flow-timeout").default("15s"),
-        kept("interfaces").default("all"),
-        kept("packet-sampling").default("no"),
-        kept("sampling-interval").default("0"),
-        kept("sampling-space").default("0"),
-    ],
-    "NetFlow and IPFIX, which are off.",
 );
 
 static ACCOUNTING: Menu = service(

@@ -345,7 +345,7 @@ impl<P: Port> Tester<P> {
             let is_ours = |address| self.is_ours(port, address);
             replies.extend(reply_from(mac(port), is_ours, bytes));
         }
-        self.say(now, port, replies);
+        self.say(now, port, &replies);
     }
 
     /// Whether this is the address of a host on a port.
@@ -373,7 +373,7 @@ impl<P: Port> Tester<P> {
         self.announced = Some(now);
         for at in 0..self.subnets.len() {
             let said: Vec<Vec<u8>> = self.subnets[at].introductions().collect();
-            self.say(now, self.subnets[at].port, said);
+            self.say(now, self.subnets[at].port, &said);
         }
     }
 
@@ -394,11 +394,11 @@ impl<P: Port> Tester<P> {
         let Some(subnet) = self.subnets.iter().find(is_it) else { return };
         let said = hosts.iter().map(|host| subnet.question(Ipv4Addr::from(*host).into()));
         let said: Vec<Vec<u8>> = said.collect();
-        self.say(now, port, said);
+        self.say(now, port, &said);
     }
 
     /// Sends what is no test frame.
-    fn say(&mut self, now: Moment, port: usize, messages: Vec<Vec<u8>>) {
+    fn say(&mut self, now: Moment, port: usize, messages: &[Vec<u8>]) {
         for some in messages.chunks(Batch::CAPACITY) {
             for bytes in some {
                 let Some(mut frame) = self.pool.alloc(bytes.len()) else { continue };

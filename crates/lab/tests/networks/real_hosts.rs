@@ -187,6 +187,14 @@ fn a_bridge_heeds_who_asks_for_multicast_and_where_servers_are() {
     }
 }
 
+/// Three of nfdump's collectors, of packets that most take FastTrack.
+#[test]
+fn collectors_are_told_of_flows() {
+    if can_have_hosts(&["ip", "nfcapd", "nfdump", "python3"]) {
+        check("traffic-flow.yaml", &[]);
+    }
+}
+
 #[test]
 fn a_host_opens_a_port_by_nat_pmp() {
     if can_have_hosts(&["ip", "curl", "natpmpc", "python3"]) {

@@ -13,7 +13,7 @@
 
 use super::common::Came;
 use crate::firewall::classes::Class;
-use crate::firewall::connection::flow::{FlowId, Kept};
+use crate::firewall::connection::flow::{First, FlowId, Kept};
 use crate::firewall::mark::Mark;
 use crate::flow::{Hop, is_own_source};
 use crate::interface::InterfaceId;
@@ -136,5 +136,11 @@ pub(super) fn flow_of(
     let flow = connections.flow_mut(id);
     flow.keep(kept, generation);
     flow.next_hop = neighbour.0;
+    if let (Some(watch), Some(recipe)) =
+        (connections.flows_mut().watch(), r.learnt.recipes.get(kept.recipe()))
+    {
+        let ways = [recipe.way.in_interface, hop.interface];
+        watch.note(id, First { ways, came_ms: now.as_millis_u32() });
+    }
     Some(id)
 }

@@ -7,7 +7,7 @@ use crate::discard::Discard;
 use crate::fast::{self, Passed};
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::Waiting;
-use crate::ip::{dhcp, discovery, dns, icmp, nat_pmp, upnp};
+use crate::ip::{dhcp, discovery, dns, icmp, nat_pmp, traffic_flow, upnp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd};
 use crate::router::Router;
@@ -41,6 +41,9 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         }
         if r.stats.log.has_remote() {
             syslog::send(r, now);
+        }
+        if r.program.traffic_flow.is_some() || r.services.traffic_flow.is_on() {
+            traffic_flow::tick(r, now);
         }
         neighbours(r, now);
         super::v6::timers(r, now);

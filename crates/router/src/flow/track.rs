@@ -5,6 +5,7 @@ use crate::discard::Discard;
 use crate::firewall::connection::{Connections, FlowId};
 use crate::firewall::mark::Mark;
 use crate::ip::fragment::Collected;
+use crate::ip::traffic_flow;
 use crate::packet::Packet;
 use crate::parts::Stacked;
 use crate::router::Router;
@@ -21,10 +22,12 @@ pub(super) fn track<F: Stacked>(r: &mut Router, now: Moment, mut p: Packet) -> O
         return Some(p);
     }
     if !F::is_tracking(r) {
+        traffic_flow::count_untracked::<F>(r, now, &p);
         return Some(p);
     }
     p.fast &= p.is_outer;
     if p.notrack {
+        traffic_flow::count_untracked::<F>(r, now, &p);
         r.tell(|| Event::Untracked);
         return Some(p);
     }
@@ -118,6 +121,7 @@ pub(super) fn confirm<F: Stacked>(
         r.tell(|| Event::Entered(Flow::of::<F>(entered)));
         flow = Some(entered);
     }
+    traffic_flow::note::<F>(r, now, p, flow);
     if let Some(flow) = flow.filter(|_| F::ETHERTYPE == ETHERTYPE_IPV4) {
         help::heed(r, now, p, flow);
     }

@@ -48,6 +48,8 @@ pub(crate) mod dns;
 pub(crate) mod discovery;
 // `/ip nat-pmp`: ports for hosts that ask.
 pub(crate) mod nat_pmp;
+// `/ip traffic-flow`.
+pub(crate) mod traffic_flow;
 // `/ip upnp`: the same by UPnP.
 pub(crate) mod upnp;
 // UDP datagrams of the router's own services.

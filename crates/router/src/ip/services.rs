@@ -11,7 +11,7 @@ use super::dns::names::Names;
 use super::dns::resolver::Resolver;
 use super::fed::FedTables;
 use super::pool::Used;
-use super::{nat_pmp, upnp};
+use super::{nat_pmp, traffic_flow, upnp};
 use crate::ipv6;
 use crate::router::Router;
 use crate::system::ntp;
@@ -53,6 +53,8 @@ pub(crate) struct Services {
     pub(crate) ntp: ntp::Client,
     /// Devices that have said that they are there.
     pub(crate) neighbours: discovery::Neighbours,
+    /// What collectors of flows are told.
+    pub(crate) traffic_flow: traffic_flow::Exporter,
     pub(crate) dice: Dice,
     /// When something is due next.
     pub(crate) due: Moment,

@@ -74,6 +74,7 @@ mod table_full;
 mod talker;
 mod tools;
 mod traceroute;
+mod traffic_flow;
 mod tunnels;
 mod tunnels_ipv6;
 mod upnp;

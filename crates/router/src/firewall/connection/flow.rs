@@ -21,6 +21,7 @@ use super::ConnectionId;
 use super::index::Index;
 use super::tally::Tally;
 use crate::counter::Count;
+use crate::interface::InterfaceId;
 use crate::ip::family::Family;
 use crate::packet::ConnectionState;
 use crate::queue::QueueLeafId;
@@ -345,6 +346,65 @@ impl<A: Family> Flow<A> {
     }
 }
 
+/// Flows that were taken away and are kept at most: a millisecond's.
+const MOST_ENDED: usize = 1 << 18;
+
+/// A flow's first packet, as whoever tells of flows has to know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct First {
+    /// By which interfaces it came and left.
+    pub(crate) ways: [InterfaceId; 2],
+    /// When it came ([`wire::Moment::as_millis_u32`]).
+    pub(crate) came_ms: u32,
+}
+
+/// A flow that was taken away, its number, and its first packet, if that was noted.
+pub(crate) type Ended<A> = (FlowId, Flow<A>, Option<First>);
+
+/// What whoever tells of flows has to know beyond them.
+#[derive(Debug)]
+pub(crate) struct Watch<A: Family> {
+    ended: Vec<Ended<A>>,
+    /// By number.
+    first: Vec<Option<First>>,
+    /// Of how many that were taken away nothing is kept.
+    pub(crate) lost: u64,
+}
+
+impl<A: Family> Default for Watch<A> {
+    fn default() -> Watch<A> {
+        Watch { ended: vec![], first: vec![], lost: 0 }
+    }
+}
+
+impl<A: Family> Watch<A> {
+    /// Notes a packet of a flow, if it is the first.
+    pub(crate) fn note(&mut self, id: FlowId, packet: First) {
+        if self.first.len() <= id.index() {
+            self.first.resize(id.index() + 1, None);
+        }
+        self.first[id.index()].get_or_insert(packet);
+    }
+
+    /// Those that were taken away since somebody asked, the first first.
+    pub(crate) fn take_ended(&mut self) -> Vec<Ended<A>> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// A flow's first packet, if it was noted.
+    pub(crate) fn first(&self, id: FlowId) -> Option<First> {
+        self.first.get(id.index()).copied().flatten()
+    }
+
+    fn end(&mut self, id: FlowId, flow: &Flow<A>) {
+        let first = self.first.get_mut(id.index()).and_then(Option::take);
+        match self.ended.len() < MOST_ENDED {
+            true => self.ended.push((id, *flow, first)),
+            false => self.lost += 1,
+        }
+    }
+}
+
 /// All flows.
 pub struct FlowTable<A: Family = u32> {
     flows: Vec<Flow<A>>,
@@ -353,6 +413,8 @@ pub struct FlowTable<A: Family = u32> {
     live: usize,
     max: usize,
     index: Index,
+    /// Of whoever tells collectors of flows.
+    watch: Option<Box<Watch<A>>>,
 }
 
 impl<A: Family> FlowTable<A> {
@@ -361,7 +423,8 @@ impl<A: Family> FlowTable<A> {
     pub fn new(max: usize) -> FlowTable<A> {
         let max = max.min(FlowId::NONE.index());
         let flows = Vec::with_capacity(max);
-        FlowTable { flows, free: FlowId::NONE, live: 0, max, index: Index::new() }
+        let (free, index) = (FlowId::NONE, Index::new());
+        FlowTable { flows, free, live: 0, max, index, watch: None }
     }
 
     /// How many flows there are.
@@ -512,10 +575,28 @@ impl<A: Family> FlowTable<A> {
     /// Takes a flow away. Nothing happens if there is none of this number.
     pub fn remove(&mut self, id: FlowId) {
         if let Some(flow) = self.flows.get(id.index()).filter(|flow| flow.live()) {
+            if let Some(watch) = &mut self.watch {
+                watch.end(id, flow);
+            }
             self.index.remove(A::hash_of(&flow.tuple()), id.0);
             self.live -= 1;
             self.release(id);
         }
+    }
+
+    /// Keeps flows that are taken away, and ways, until somebody asks for them; or no more.
+    pub(crate) fn set_watch(&mut self, on: bool) {
+        self.watch = on.then(Box::default);
+    }
+
+    /// What is kept of them.
+    pub(crate) fn watch(&mut self) -> Option<&mut Watch<A>> {
+        self.watch.as_deref_mut()
+    }
+
+    /// A flow's first packet, if it was noted.
+    pub(crate) fn first(&self, id: FlowId) -> Option<First> {
+        self.watch.as_ref()?.first(id)
     }
 
     fn release(&mut self, id: FlowId) {

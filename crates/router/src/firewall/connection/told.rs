@@ -11,7 +11,7 @@
 //! silent. Not told: TCP's windows ([`Tcp::told`]), what was counted, helpers, FastTrack's flag, which its rule
 //! sets anew.
 
-use super::flow::{Direction, FlowId, flow_flag};
+use super::flow::{Direction, FlowId, FlowTable, flow_flag};
 use super::record::{Connection, ConnectionId, Flags};
 use super::service::Service;
 use super::settings::Class;
@@ -73,6 +73,11 @@ impl<A: Family> Connections<A> {
     /// How many numbers there are, of connections that are and that were.
     pub(crate) fn numbers(&self) -> u32 {
         self.slab.len() as u32
+    }
+
+    /// Its flows, for whoever tells of them.
+    pub(crate) fn flows_mut(&mut self) -> &mut FlowTable<A> {
+        &mut self.table
     }
 
     /// A connection's outline.

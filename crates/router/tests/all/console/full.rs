@@ -43,16 +43,19 @@ add name=dsl interface=outer disabled=yes comment=d
 add service-name=isp interface=wan max-mtu=1480 max-mru=1400 authentication=pap keepalive-timeout=60 \\
     one-session-per-host=yes max-sessions=9 default-profile=p
 add interface=wan disabled=yes
+/interface pppoe-server add name=home user=bob service=isp
 /interface l2tp-client
 add connect-to=10.0.2.9 user=bob password=x keepalive-timeout=20 disabled=yes comment=l
 /interface l2tp-server server
 set enabled=yes authentication=chap max-mtu=1400
+/interface l2tp-server add user=bob comment=b
 /ppp l2tp-secret
 add address=10.0.2.9 secret=s
 /interface pptp-client
 add connect-to=10.0.2.9 user=bob password=x keepalive-timeout=20 disabled=yes comment=l
 /interface pptp-server server
 set enabled=yes authentication=chap max-mtu=1400
+/interface pptp-server add user=bob disabled=yes
 /ppp secret
 add name=bob password=x service=pppoe caller-id=06:00:00:00:00:01 profile=p local-address=10.9.0.3
 add name=eve remote-address=10.9.0.4 disabled=yes comment=e
@@ -145,6 +148,11 @@ add interface=lan type=internal disabled=yes
 /ip upnp interfaces
 add interface=wan type=external forced-ip=10.0.1.254
 add interface=lan type=internal disabled=yes
+/ip traffic-flow set enabled=yes interfaces=wan,lan active-flow-timeout=1m inactive-flow-timeout=5s
+/ip traffic-flow target
+add dst-address=10.0.2.9 comment=t
+add dst-address=10.0.2.9 port=9996 src-address=10.0.2.254 version=ipfix v9-template-refresh=5 \\
+    v9-template-timeout=1m disabled=yes
 /ip neighbor discovery-settings
 set discover-interface-list=!dynamic protocol=lldp mode=rx-only
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
