@@ -19,6 +19,16 @@ pub struct Count {
     pub bytes: u64,
 }
 
+/// This bit of a counter's number says that it is of a pair of `/ip accounting`, which no configuration knows.
+const PAIR: u32 = 1 << 31;
+
+impl CounterId {
+    /// The counter of a pair.
+    pub(crate) const fn of_pair(number: u32) -> CounterId {
+        CounterId(PAIR | number)
+    }
+}
+
 impl From<u32> for CounterId {
     fn from(number: u32) -> CounterId {
         CounterId(number)
@@ -45,12 +55,14 @@ impl Count {
 #[derive(Debug, Default)]
 pub struct Counters {
     counts: Vec<Count>,
+    /// Those of pairs, as many as were counted with.
+    pairs: Vec<Count>,
 }
 
 impl Counters {
     /// As many counters, all at zero.
     pub(crate) fn zeroed(&self) -> Counters {
-        Counters { counts: vec![Count::default(); self.counts.len()] }
+        Counters { counts: vec![Count::default(); self.counts.len()], pairs: vec![] }
     }
 
     /// Makes place for the counters of a book; those that are fresh begin at zero.
@@ -63,23 +75,41 @@ impl Counters {
 
     /// The counter's reading.
     pub fn get(&self, id: CounterId) -> Count {
-        self.counts[id.0 as usize]
+        match id.0 & PAIR {
+            0 => self.counts[id.0 as usize],
+            _ => self.pairs.get((id.0 & !PAIR) as usize).copied().unwrap_or_default(),
+        }
     }
 
     /// Counts one packet.
     #[inline]
     pub fn add(&mut self, id: CounterId, bytes: u64) {
-        self.counts[id.0 as usize].add(bytes);
+        self.of(id).add(bytes);
+    }
+
+    #[inline]
+    fn of(&mut self, id: CounterId) -> &mut Count {
+        if id.0 & PAIR == 0 {
+            return &mut self.counts[id.0 as usize];
+        }
+        let place = (id.0 & !PAIR) as usize;
+        self.pairs.resize(self.pairs.len().max(place + 1), Count::default());
+        &mut self.pairs[place]
+    }
+
+    /// All pairs' begin anew.
+    pub(crate) fn forget_pairs(&mut self) {
+        self.pairs.clear();
     }
 
     /// Counts many packets at once.
     pub fn merge(&mut self, id: CounterId, count: Count) {
-        self.counts[id.0 as usize].merge(count);
+        self.of(id).merge(count);
     }
 
     /// Back to zero.
     pub fn reset(&mut self, id: CounterId) {
-        self.counts[id.0 as usize] = Count::default();
+        *self.of(id) = Count::default();
     }
 }
 

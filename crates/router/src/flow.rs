@@ -67,7 +67,7 @@ use crate::interface::ingress::{Arrival, Learns};
 use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::Waiting;
-use crate::ip::{dhcp, discovery};
+use crate::ip::{accounting, dhcp, discovery};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -139,8 +139,7 @@ fn physical_in(r: &mut Router, now: Moment, port: InterfaceId, frame: Frame) {
     link_in(r, now, p, port)
 }
 
-/// DECAPSULATION of links: up from an interface to the VLAN, bridge or upper layer that takes the
-/// frame.
+/// DECAPSULATION of links: up from an interface to the VLAN, bridge or upper layer that takes it.
 fn link_in(r: &mut Router, now: Moment, mut p: Packet, interface: InterfaceId) {
     p.in_interface = interface;
     p.ingress = r.enter(&p, interface);
@@ -495,9 +494,10 @@ fn forward<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopI
         }
         mangle::<F>(r, now, MangleChain::Forward, &mut p);
         r.at(Step::FilterForward);
-        let Some(p) = F::filter(r, now, FilterChain::Forward, p) else { return };
+        let Some(passed) = F::filter(r, now, FilterChain::Forward, p) else { return };
+        p = passed;
         r.at(Step::Accounting);
-        return postrouting::<F>(r, now, p, hop);
+        accounting::count::<F>(r, &mut p);
     }
     postrouting::<F>(r, now, p, hop)
 }

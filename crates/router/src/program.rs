@@ -295,6 +295,8 @@ pub struct Program {
     pub(crate) lists: Arc<AddressLists>,
     /// `/ip firewall layer7-protocol`.
     pub(crate) patterns: Arc<Patterns>,
+    /// `/ip accounting`: how many pairs at most, if it is enabled.
+    pub(crate) accounted: Option<u32>,
     /// `/ip traffic-flow`, where anybody is told.
     pub(crate) traffic_flow: Option<Arc<traffic_flow::Settings>>,
     /// `/ip settings`.
@@ -381,6 +383,7 @@ impl Program {
             bridge_filter: Arc::default(),
             bridge_nat: Arc::default(),
             queues: Arc::default(),
+            accounted: None,
             traffic_flow: None,
             dynamic_queues: Arc::default(),
             trees: Arc::default(),
@@ -483,10 +486,13 @@ impl Program {
         let one_table = self.route_rules.is_empty() && self.vrfs.is_empty();
         let no_rules = no_rules && one_table && !clamps;
         let nobody_told = self.traffic_flow.is_none();
-        let nothing = !self.tracking && no_rules && !self.has_queues() && nobody_told;
+        let nobody_counts = nobody_told && self.accounted.is_none();
+        let nothing = !self.tracking && no_rules && !self.has_queues() && nobody_counts;
         let any_source = self.settings.reverse_path == ReversePath::No;
         self.stateless = nothing && self.settings.ip_forward && any_source;
         let others = clamps || !self.nat.is_empty() || !self.queues.is_empty();
+        // Flows of a class share what is counted, those of a pair do not.
+        let others = others || self.accounted.is_some();
         let by_class = rules && one_table && any_source && !self.tracking && !others;
         self.tuples = by_class.then(|| {
             let (raw, mangle) = (self.raw.rules().gates(), self.mangle.rules().gates());
@@ -503,6 +509,7 @@ impl Program {
             (self.tracking, "connection tracking is active", &[IPV4]),
             (!self.tracking, "connection tracking is not active", &[FASTTRACK]),
             (!self.queues.is_empty(), "there are simple queues", &[IPV4]),
+            (self.accounted.is_some(), "/ip accounting is enabled", &[IPV4]),
             (!self.vrfs.is_empty(), "there are VRFs in /ip route vrf", &[IPV4]),
             (self.trees.has_global(), "there is a queue tree with parent=global", &[IPV4]),
             (

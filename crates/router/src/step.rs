@@ -50,7 +50,7 @@ steps! {
     Ttl = "ttl",
     MangleForward = "mangle forward",
     FilterForward = "filter forward",
-    Accounting = "accounting" missing,
+    Accounting = "accounting",
     MangleInput = "mangle input",
     FilterInput = "filter input",
     HtbGlobalInput = "htb global input",

@@ -12,7 +12,7 @@
 use config::{Menu, MenuKind, Property, Type};
 
 /// Their menus.
-pub(super) static MENUS: [&Menu; 6] = [&PROXY, &SOCKS, &ACCOUNTING, &WEB_ACCESS, &OVPN, &SSTP];
+pub(super) static MENUS: [&Menu; 5] = [&PROXY, &SOCKS, &WEB_ACCESS, &OVPN, &SSTP];
 
 const NO: &[&str] = &["no"];
 
@@ -64,20 +64,10 @@ static SOCKS: Menu = service(
     "The SOCKS server, which is off.",
 );
 
-static ACCOUNTING: Menu = service(
-    "/ip accounting",
-    &[
-        Property::only("enabled", &Type::Bool, NO, "packets are not accounted by pairs of hosts"),
-        kept("account-local-traffic").default("no"),
-        kept("threshold").default("256"),
-    ],
-    "Accounts by pairs of hosts, which are off.",
-);
-
 static WEB_ACCESS: Menu = service(
     "/ip accounting web-access",
     &[
-        Property::only("accessible-via-web", &Type::Bool, NO, "there are no accounts to read"),
+        Property::only("accessible-via-web", &Type::Bool, NO, "accounts are read by the API"),
         kept("address").default("0.0.0.0/0"),
     ],
     "Who may read the accounts: nobody.",

@@ -25,6 +25,7 @@ pub(super) const SETTINGS: &[&str] = &[
     "/interface ethernet set ether1 mtu=1400",
     "/ip traffic-flow set enabled=yes inactive-flow-timeout=1s active-flow-timeout=3s;\
      /ip traffic-flow target add dst-address=10.200.1.1 version=ipfix",
+    "/ip accounting set enabled=yes threshold=3",
     "/interface ethernet set [find] mtu=600",
     "/ip route add dst-address=172.16.0.0/16 type=unreachable",
     "/ip route add dst-address=172.17.0.0/16 type=blackhole",

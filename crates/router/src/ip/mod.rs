@@ -48,6 +48,8 @@ pub(crate) mod dns;
 pub(crate) mod discovery;
 // `/ip nat-pmp`: ports for hosts that ask.
 pub(crate) mod nat_pmp;
+// `/ip accounting`.
+pub(crate) mod accounting;
 // `/ip traffic-flow`.
 pub(crate) mod traffic_flow;
 // `/ip upnp`: the same by UPnP.

@@ -4,6 +4,7 @@
 //! LOCAL IN ─► dhcp, dns ─► [ Services ] ◄─ tick: what is due (timers)
 //! ```
 
+use super::accounting::Accounts;
 use super::dhcp::client::{Leased, Machine};
 use super::dhcp::lease::Leases;
 use super::discovery;
@@ -53,6 +54,8 @@ pub(crate) struct Services {
     pub(crate) ntp: ntp::Client,
     /// Devices that have said that they are there.
     pub(crate) neighbours: discovery::Neighbours,
+    /// How much went from whom to whom.
+    pub(crate) accounts: Accounts,
     /// What collectors of flows are told.
     pub(crate) traffic_flow: traffic_flow::Exporter,
     pub(crate) dice: Dice,

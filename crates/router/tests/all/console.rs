@@ -43,7 +43,8 @@ fn is_made_by_the_router(menu: &Menu) -> bool {
     let users = |property: &config::Property| {
         !matches!(property.access, Access::ReadOnly | Access::Missing(_))
     };
-    matches!(menu.kind, MenuKind::List { fixed: true, .. }) && !menu.properties.iter().any(users)
+    let is_fixed = matches!(menu.kind, MenuKind::List { fixed: true, .. } | MenuKind::Settings);
+    is_fixed && !menu.properties.iter().any(users)
 }
 
 /// What RouterOS has and we have not, what is read-only, and what nobody has: never swallowed.
@@ -91,7 +92,8 @@ fn the_router_answers_for_all_it_alone_knows() {
     const LEFT_OUT: [&str; 8] =
         ["dynamic", "expected", "dying", "dstnat", "DHCP", "rip", "bgp", "ospf"];
     // What never runs; and nobody speaks L2TP, PPTP, RADIUS, IGMP, LLDP or NTP here, nor IPv6 through a tracking router.
-    const SILENT: [&str; 12] = [
+    const SILENT: [&str; 13] = [
+        "/ip accounting snapshot",
         "/interface absent",
         "/interface bridge mdb",
         "/ip neighbor",

@@ -3,6 +3,7 @@
 //! `cargo test -p router --test all nat::` runs one of them.
 #![expect(clippy::type_complexity, reason = "cases as data: the row of a table is a tuple")]
 
+mod accounting;
 mod address_lists;
 mod analyze;
 mod arp;

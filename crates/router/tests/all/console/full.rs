@@ -153,6 +153,7 @@ add interface=lan type=internal disabled=yes
 add dst-address=10.0.2.9 comment=t
 add dst-address=10.0.2.9 port=9996 src-address=10.0.2.254 version=ipfix v9-template-refresh=5 \\
     v9-template-timeout=1m disabled=yes
+/ip accounting set enabled=yes threshold=512
 /ip neighbor discovery-settings
 set discover-interface-list=!dynamic protocol=lldp mode=rx-only
 /ip firewall address-list add list=bad address=192.168.0.0/16 comment=y
