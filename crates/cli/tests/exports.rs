@@ -58,6 +58,9 @@ const LINES: &[&str] = &[
      /ip dns static add name=router.lan address=10.0.2.254 ttl=1h\n\
      /ip dns static add regexp=^a.*b type=NXDOMAIN disabled=yes",
     "/ip nat-pmp set enabled=yes\n/ip nat-pmp interfaces add interface=ether1 type=external",
+    "/ip traffic-flow set enabled=yes\n/ip traffic-flow target add dst-address=10.0.0.9 version=ipfix",
+    "/ip accounting set enabled=yes threshold=99",
+    "/interface l2tp-server add name=office user=bob",
     "/ip upnp set enabled=yes\n/ip upnp interfaces add interface=ether1 type=external",
     "/ip dhcp-client add interface=ether4 add-default-route=no use-peer-dns=no",
     "/ip firewall filter add chain=input ipsec-policy=in,ipsec",
