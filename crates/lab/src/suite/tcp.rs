@@ -8,7 +8,7 @@
 //! The hosts are [`Endpoint`]s; segments are what a trial's counts are of, so one that was lost is
 //! seen although TCP sends it again.
 //!
-//! Never reads a clock: [`Talk::tick`] is called by the tester.
+//! Never reads a clock: `Talk::tick` is called by the tester.
 
 use super::bench::{Bench, Testbed};
 use super::find::Finding;

@@ -490,6 +490,8 @@ fn nothing_told(r: &Router, step: Step) -> (Verdict, String) {
         Step::SimpleQueues | Step::SimpleQueuesInput if r.program.queues.is_empty() => "no queues",
         Step::SimpleQueues | Step::SimpleQueuesInput => "no queue is for it",
         Step::HtbGlobal | Step::HtbGlobalInput | Step::InterfaceHtb => "no queue tree",
+        Step::Accounting if r.program.accounted.is_none() => "not enabled",
+        Step::Accounting => "counted by its addresses",
         _ => "",
     };
     (Verdict::Passes, text.to_string())
