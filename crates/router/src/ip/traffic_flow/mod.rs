@@ -12,9 +12,10 @@
 //! told.
 //!
 //! A record is of one direction: its tuple as it came and as it left, the interfaces of its first packet, what passed
-//! since the last one. Missing: **TCP flags, TOS, prefix lengths and AS numbers**
-//! (NetFlow 5 has zeros there), **sampling**, **bridged frames** that `use-ip-firewall` does not show to IP,
-//! **collectors of IPv6 addresses**.
+//! since the last one. Which flows share a datagram goes by their places in the table.
+//!
+//! Missing: **TCP flags, TOS, prefix lengths and AS numbers** (NetFlow 5 has zeros there), **sampling**, **bridged
+//! frames** that `use-ip-firewall` does not show to IP, **collectors of IPv6 addresses**.
 
 // The menus.
 pub(crate) mod menu;
