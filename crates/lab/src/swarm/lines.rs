@@ -23,6 +23,8 @@ pub(super) const SETTINGS: &[&str] = &[
     "/ip firewall connection tracking set loose-tcp-tracking=no",
     "/ip firewall connection tracking set udp-timeout=2s udp-stream-timeout=4s icmp-timeout=1s",
     "/interface ethernet set ether1 mtu=1400",
+    "/ip traffic-flow set enabled=yes inactive-flow-timeout=1s active-flow-timeout=3s;\
+     /ip traffic-flow target add dst-address=10.200.1.1 version=ipfix",
     "/ip accounting set enabled=yes threshold=3",
     "/interface ethernet set [find] mtu=600",
     "/ip route add dst-address=172.16.0.0/16 type=unreachable",

@@ -12,7 +12,7 @@
 //! told.
 //!
 //! A record is of one direction: its tuple as it came and as it left, the interfaces of its first packet, what passed
-//! since the last one. Which flows share a datagram goes by their places in the table.
+//! since the last one, and since the collectors were configured. Which flows share a datagram goes by their places in the table.
 //!
 //! Missing: **TCP flags, TOS, prefix lengths and AS numbers** (NetFlow 5 has zeros there), **sampling**, **bridged
 //! frames** that `use-ip-firewall` does not show to IP, **collectors of IPv6 addresses**.
@@ -158,6 +158,9 @@ pub(crate) fn tick(r: &mut Router, now: Moment) {
         r.v4.connections.flows_mut().set_watch(is_on);
         r.v6.connections.flows_mut().set_watch(is_on);
         exporter = Exporter { is_on, ..Exporter::default() };
+        if is_on {
+            (exporter.four, exporter.six) = (Told::from_now::<u32>(r), Told::from_now::<u128>(r));
+        }
     }
     if let Some(settings) = program.traffic_flow.as_deref() {
         let mut records = std::mem::take(&mut exporter.records);
@@ -184,6 +187,14 @@ fn lost<F: Stacked>(r: &mut Router) -> u64 {
 }
 
 impl Told {
+    /// What passed before somebody is told is no part of it: box by box untracked packets were not counted.
+    fn from_now<F: Stacked>(r: &Router) -> Told {
+        let flows = F::connections(r).flows();
+        let count = |id| flows.get(FlowId(id)).map_or(Count::default(), Flow::counted);
+        let before = |id| Before { count: count(id), since_ms: 0 };
+        Told { flows: (0..flows.end()).map(before).collect(), at: 0 }
+    }
+
     /// Makes records of the flows that have ended, and of some others.
     fn look<F: Stacked>(
         &mut self,
