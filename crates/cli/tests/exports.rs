@@ -60,6 +60,9 @@ const LINES: &[&str] = &[
     "/ip nat-pmp set enabled=yes\n/ip nat-pmp interfaces add interface=ether1 type=external",
     "/ip traffic-flow set enabled=yes\n/ip traffic-flow target add dst-address=10.0.0.9 version=ipfix",
     "/ip accounting set enabled=yes threshold=99",
+    "/ip ipsec peer add name=office address=203.0.113.9/32 exchange-mode=ike2\n\
+     /ip ipsec identity add peer=office secret=word\n\
+     /ip ipsec policy add peer=office tunnel=yes src-address=10.0.0.0/24 dst-address=10.9.0.0/24",
     "/interface l2tp-server add name=office user=bob",
     "/ip upnp set enabled=yes\n/ip upnp interfaces add interface=ether1 type=external",
     "/ip dhcp-client add interface=ether4 add-default-route=no use-peer-dns=no",

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 const MISSING: &[(&str, &str)] = &[
     ("/interface ethernet switch", "switch chips"),
     ("/ip hotspot", "hotspot"),
-    ("/ip ipsec", "IPsec"),
     ("/mpls", "MPLS"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
     ("/tool traffic-monitor", "tools"),

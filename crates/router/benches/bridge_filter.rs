@@ -58,6 +58,7 @@ fn filter(c: &mut Criterion) {
             let frame = craft::udp(0x0a00_0001, 1000, 0x0a00_0002, 2000).build();
             let layers = layers::parse(&frame).expect("a frame");
             let view = View {
+                ipsec: [false; 2],
                 ends: router::packet::Ends::default(),
                 headers: 0,
                 frame: &frame,

@@ -135,6 +135,7 @@ impl Bench {
         let frame = &self.frames[self.at];
         let layers = layers::parse(frame).expect("well-formed");
         let view = View {
+            ipsec: [false; 2],
             headers: 0,
             ends: router::packet::Ends::default(),
             frame: black_box(frame),

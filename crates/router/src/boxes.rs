@@ -74,6 +74,7 @@ impl Router {
             fasttrack: false,
             fast: false,
             is_outer: false,
+            is_decrypted: false,
             trace,
         };
         match used {
@@ -212,7 +213,9 @@ impl Router {
             false => known(&self.v4.connections, p, p.new.as_ref()),
             true => known(&self.v6.connections, p, p.new6.as_ref()),
         };
+        let out = !of_v6 && self.ipsec_out(&p.layers.tuple).is_some();
         let view = View {
+            ipsec: [p.is_decrypted, out],
             ends: p.ends,
             headers: p.headers,
             frame: self.io.slab.bytes(&p.frame),

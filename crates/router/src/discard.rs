@@ -97,8 +97,17 @@ reasons! {
     /// An encrypted packet of a session that cannot be read: late, behind a lost one, or not encrypted in
     /// the way that was agreed upon.
     Undecryptable = "undecryptable",
-    /// A packet in the clear, and its session is encrypted.
+    /// A packet in the clear, and its session is encrypted, or a policy of IPsec wants it so.
     NotEncrypted = "not-encrypted",
+    /// To the router's IKE, and nothing that belongs to anything it has agreed upon or may.
+    BadIke = "bad-ike",
+    /// A policy of IPsec wants the packet encrypted, and no keys are agreed upon; or it came with keys that there
+    /// are not.
+    NoSecurityAssociation = "no-security-association",
+    /// Out of ESP, and not what was agreed upon to come by it.
+    OutsidePolicy = "outside-policy",
+    /// A policy of IPsec says discard.
+    IpsecDiscard = "ipsec-discard",
     /// A tunnel leads to itself, or tunnels lie in each other too deep.
     TunnelLoop = "tunnel-loop",
     /// Out of a 6to4 tunnel to everybody, and no 2002::/16 address inside is that of an IPv4 address outside,

@@ -16,6 +16,8 @@
 // Bonds, up from their slaves and down to them; bridged packets in the boxes of IP.
 mod bonding;
 pub(crate) mod bridged;
+// By a port of a bridge.
+mod bridge_out;
 // What boxes ask of a packet again and again.
 mod checks;
 // Gateways that are asked whether they live; helpers: what packets say of connections to come.
@@ -44,7 +46,8 @@ mod pppoe;
 pub(crate) mod pptp;
 pub(crate) mod radius;
 pub(crate) mod tcp;
-// Into a tunnel's outer packet, and out of it.
+// Into a tunnel's outer packet, and out of it; encrypted.
+mod ipsec;
 mod tunnel;
 // Which interfaces have found out by themselves that they run.
 mod up;
@@ -74,6 +77,7 @@ use crate::queue::Path;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
+use bridge_out::bridge_out;
 use checks::{count_bridged, reason};
 use family::{Fate, Passes, queues, whither};
 pub(crate) use leave::to_neighbour;
@@ -383,27 +387,6 @@ fn bridge_output_by(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to
     bridge_out(r, now, p, at, to)
 }
 
-/// Box D: out by a port of a bridge, with the tag that frames of the VLAN have there.
-fn bridge_out(r: &mut Router, now: Moment, mut p: Packet, at: BridgeAt, to: InterfaceId) {
-    let program = r.program.clone();
-    let bridge = program.bridge(at);
-    if let (Some(class), Some(vlans)) = (p.class, &bridge.filtering) {
-        let tagged = vlans.member(bridge.place(to)).is_tagged(class.tci.id());
-        if (class.tagged || tagged) && p.frame.has_offload() {
-            return r.finish_in(p, |r, p| bridge_out(r, now, p, at, to));
-        }
-        if class.tagged {
-            r.pop_tag(&mut p);
-        }
-        if tagged && !r.push_tag(&mut p.frame, vlans.tag(class.tci)) {
-            return r.discard(p, Discard::NoFrame);
-        }
-    }
-    let fast = p.fast;
-    let frame = r.recycle(p);
-    link_out(r, now, to, frame, fast)
-}
-
 /// Boxes B, F, J's head: a frame for the router's own upper layers.
 fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
     r.at(Step::MplsDecision);
@@ -465,6 +448,9 @@ fn routing<F: Passes>(r: &mut Router, now: Moment, p: Packet) {
 
 /// The routing decision.
 fn routed<F: Passes>(r: &mut Router, now: Moment, p: Packet) {
+    if ipsec::is_in_the_clear(r, &p) {
+        return r.discard(p, Discard::NotEncrypted);
+    }
     r.at(Step::RoutingDecision);
     match F::beside_tables(r, &p).unwrap_or_else(|| whither::<F>(r, &p)) {
         Fate::Here => input::<F>(r, now, p),
@@ -597,9 +583,12 @@ fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F
         r.at(Step::HtbGlobal);
         r.at(Step::SimpleQueues);
         queues = self::queues::<F>(r, now, &p, &tuple, p.out_interface);
-        r.at(Step::IpsecPolicy);
     }
-    F::keep(r, now, &mut p, hop, queues);
+    r.at(Step::IpsecPolicy);
+    let Some((mut p, encrypted)) = ipsec::meet(r, now, p) else { return };
+    if !encrypted {
+        F::keep(r, now, &mut p, hop, queues);
+    }
     if p.fasttrack && p.fast {
         F::fasttrack(r).add(p.ip_len.into());
         r.count_fast_in(p.ingress, p.frame.len());
@@ -613,6 +602,7 @@ fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F
         l3: p.layers.l3,
         fast: p.fast,
         fasttrack: p.fasttrack,
+        encrypted,
         depth: r.link.depth,
         hop,
         queues,
@@ -625,6 +615,9 @@ fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F
 
 /// Box L: to the neighbour, in pieces if the packet is too long for the way.
 pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
+    if leaving.encrypted {
+        return ipsec::encrypt(r, now, leaving);
+    }
     r.at(Step::MplsOutput);
     let Leaving { frame, rest, in_interface, ingress, l3, fast, .. } = leaving;
     let Leaving { fasttrack, depth, hop, mark, .. } = leaving;

@@ -89,6 +89,8 @@ pub struct View<'a> {
     pub in_interface: InterfaceId,
     /// Where it goes out, once that is known.
     pub out_interface: InterfaceId,
+    /// Whether it came encrypted, and whether it is to leave so.
+    pub ipsec: [bool; 2],
     /// The member port of a bridge it came in by.
     pub in_bridge_port: InterfaceId,
     /// The member port of a bridge it goes out by.
@@ -225,6 +227,8 @@ pub(crate) struct Passing {
     pub(crate) fast: bool,
     /// It is what a tunnel of ours puts around another one: as fast as that, and not the last of its kind.
     pub(crate) is_outer: bool,
+    /// It has come out of ESP.
+    pub(crate) is_decrypted: bool,
     /// What it counted and what its way depended on.
     pub(crate) trace: Trace,
 }

@@ -44,7 +44,7 @@ use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
 use crate::ip::settings::{ReversePath, Settings};
 use crate::ip::vrf::Vrfs;
-use crate::ip::{nat_pmp, traffic_flow, upnp};
+use crate::ip::{ipsec, nat_pmp, traffic_flow, upnp};
 use crate::ipv6;
 use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
@@ -297,6 +297,8 @@ pub struct Program {
     pub(crate) patterns: Arc<Patterns>,
     /// `/ip accounting`: how many pairs at most, if it is enabled.
     pub(crate) accounted: Option<u32>,
+    /// `/ip ipsec`, where there is some.
+    pub(crate) ipsec: Option<Arc<ipsec::settings::Settings>>,
     /// `/ip traffic-flow`, where anybody is told.
     pub(crate) traffic_flow: Option<Arc<traffic_flow::Settings>>,
     /// `/ip settings`.
@@ -361,6 +363,7 @@ impl Program {
             names: &names,
             marks: &books.marks,
             use_ip_firewall: false,
+            ipsec: false,
             book: &mut books.counters,
             slots: &mut books.slots,
         };
@@ -385,6 +388,7 @@ impl Program {
             queues: Arc::default(),
             accounted: None,
             traffic_flow: None,
+            ipsec: None,
             dynamic_queues: Arc::default(),
             trees: Arc::default(),
             port_queues: Arc::default(),
@@ -486,13 +490,13 @@ impl Program {
         let one_table = self.route_rules.is_empty() && self.vrfs.is_empty();
         let no_rules = no_rules && one_table && !clamps;
         let nobody_told = self.traffic_flow.is_none();
-        let nobody_counts = nobody_told && self.accounted.is_none();
+        let nobody_counts = nobody_told && self.accounted.is_none() && self.ipsec.is_none();
         let nothing = !self.tracking && no_rules && !self.has_queues() && nobody_counts;
         let any_source = self.settings.reverse_path == ReversePath::No;
         self.stateless = nothing && self.settings.ip_forward && any_source;
         let others = clamps || !self.nat.is_empty() || !self.queues.is_empty();
         // Flows of a class share what is counted, those of a pair do not.
-        let others = others || self.accounted.is_some();
+        let others = others || self.accounted.is_some() || self.ipsec.is_some();
         let by_class = rules && one_table && any_source && !self.tracking && !others;
         self.tuples = by_class.then(|| {
             let (raw, mangle) = (self.raw.rules().gates(), self.mangle.rules().gates());

@@ -67,7 +67,7 @@ steps! {
     HotspotOut = "hotspot-out" missing,
     HtbGlobal = "htb global",
     SimpleQueues = "simple queues",
-    IpsecPolicy = "ipsec policy" missing,
+    IpsecPolicy = "ipsec policy",
     MplsOutput = "mpls output" missing,
     Encapsulation = "encapsulation",
     InterfaceHtb = "interface htb",

@@ -127,6 +127,16 @@ pub(crate) enum Event {
         src: u32,
         dst: u32,
     },
+    /// From here on it is ESP with this SPI, between these addresses.
+    Encrypted {
+        spi: u32,
+        own: u32,
+        other: u32,
+    },
+    /// It came out of ESP with this SPI.
+    Decrypted {
+        spi: u32,
+    },
     /// The copy that is spoken of from now on leaves by this port of the bridge.
     To(InterfaceId),
     /// Rules of a built-in chain, given by its name, were walked.

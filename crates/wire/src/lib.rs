@@ -58,6 +58,8 @@ pub mod pptp;
 pub mod lacp;
 // Who has sent a packet, proven.
 pub mod ah;
+// Keys and what they are for, agreed upon.
+pub mod ike;
 // Which of several routers has an address.
 pub mod vrrp;
 // What such routers tell each other of connections.

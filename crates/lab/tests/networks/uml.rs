@@ -47,13 +47,14 @@ fn a_kernel_of_its_own_behind_our_router() {
     assert!(transcript.contains("# r1:ether1 to peer:eth1: L2TPv3 over UDP\n"), "{transcript}");
 }
 
-/// Linux's pppd lets us in, and we let it in.
+/// Linux's pppd lets us in, and we let it in; so does strongSwan.
 #[test]
-fn pppd_either_way() {
+fn daemons_either_way() {
     for (lab, programs) in [
         ("pppoe.yaml", &["pppd", "pppoe-server"][..]),
         ("l2tp.yaml", &["pppd", "xl2tpd"]),
         ("pptp.yaml", &["pppd", "pptpd", "pptp"]),
+        ("ipsec.yaml", &["ipsec"]),
     ] {
         if !can_have_machines() || !can_have_hosts(programs) {
             return;

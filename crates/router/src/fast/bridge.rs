@@ -29,7 +29,7 @@ use crate::interface::bridge::vlan::Class;
 use crate::interface::bridge::{Bridge, Port};
 use crate::interface::ingress::{Arrival, IngressId};
 use crate::ip::fib::NextHopId;
-use crate::packet::{ConnectionState, View};
+use crate::packet::{ConnectionState, Ends, View};
 use crate::program::{BridgeAt, Program};
 use crate::recipe::Way;
 use crate::router::Router;
@@ -37,9 +37,8 @@ use crate::story::Event;
 use crate::trace::Guard;
 use port::{Batch, Frame};
 use wire::ethernet::is_tag;
-use wire::layers;
 use wire::vlan::{self as tag, Tag};
-use wire::{MacAddr, Moment};
+use wire::{MacAddr, Moment, layers};
 
 /// Bridges a batch, and routes what of it is for the router.
 pub(super) fn receive(
@@ -629,7 +628,8 @@ fn walk(
     let layers = layers::network(bytes).unwrap_or_default();
     let interface = r.program.bridge(at).interface;
     let view = View {
-        ends: crate::packet::Ends::default(),
+        ipsec: [false; 2],
+        ends: Ends::default(),
         headers: 0,
         frame: bytes,
         layers: &layers,

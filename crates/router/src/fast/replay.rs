@@ -431,6 +431,7 @@ fn wait(
         l3,
         fast,
         fasttrack,
+        encrypted: false,
         depth,
         hop,
         queues,
@@ -453,6 +454,7 @@ pub(crate) fn resume(
     let is_plain = queues == Path::NONE
         && leaving.rest.is_empty()
         && !fast
+        && !leaving.encrypted
         && depth == 0
         && !leaving.frame.has_offload();
     let is_watched = r.reference() || r.is_told() || r.tools.profiler.sampling;

@@ -114,6 +114,7 @@ pub(super) fn replay<const HEADER: usize>(
                 l3,
                 fast,
                 fasttrack,
+                encrypted: false,
                 depth: r.link.depth,
                 hop,
                 queues,

@@ -573,6 +573,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
             l3: L3 as u16,
             fast,
             fasttrack: false,
+            encrypted: false,
             depth: r.link.depth,
             hop,
             queues,

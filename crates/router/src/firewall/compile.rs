@@ -80,6 +80,8 @@ pub struct Setting<'a> {
     pub marks: &'a MarkBook,
     /// `/interface bridge settings use-ip-firewall`.
     pub use_ip_firewall: bool,
+    /// Whether there are policies of IPsec.
+    pub ipsec: bool,
     /// Which rule has which counter.
     pub book: &'a mut CounterBook,
     /// Which rule has which memory.
@@ -224,7 +226,10 @@ impl<'a, A: Table> Compiler<'a, A> {
         let chain = self.chain(text(item, "chain").unwrap_or_default());
         let chain = chain.ok_or(Invalid::Unreadable("chain"))?;
         let mut matchers = Vec::new();
-        read::ipsec_policy(item)?;
+        let asks_ipsec = around.ipsec && !around.v6;
+        if !asks_ipsec {
+            read::ipsec_policy(item)?;
+        }
         // A rule has a handful of properties, of fifty that are matchers.
         // The order in which matchers are tried.
         let order: &[&str] = if around.v6 { &ORDER6 } else { &ORDER };
@@ -232,7 +237,9 @@ impl<'a, A: Table> Compiler<'a, A> {
             true => order.iter().position(|&matcher| matcher == name),
             false => matcher::place(name),
         };
-        let typed = item.values.iter().filter_map(|(name, value)| Some((place(name)?, value)));
+        let is_asked = |name: &str| asks_ipsec || name != "ipsec-policy";
+        let typed = item.values.iter().filter(|(name, _)| is_asked(name));
+        let typed = typed.filter_map(|(name, value)| Some((place(name)?, value)));
         // Old exports say of some that they are empty: nothing is asked.
         let typed = typed.filter(|(_, value)| **value != Value::Text(String::new()));
         let mut typed: Vec<(usize, &Value)> = typed.collect();

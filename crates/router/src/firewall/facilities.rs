@@ -16,6 +16,7 @@ use crate::interface::bridge::facilities::SETTINGS as BRIDGES;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::interface::ppp::filters;
 use crate::ip::facilities::ROUTE;
+use crate::ip::ipsec::facilities::POLICY as IPSEC;
 use crate::ip::nat_pmp;
 use crate::ipv6::firewall as firewall6;
 use crate::router::Router;
@@ -41,7 +42,7 @@ pub(crate) static LAYER7: Facility = Facility {
 
 /// `/ip firewall raw`.
 pub(crate) static RAW: Facility = Facility {
-    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7, &IPSEC],
     compile: |c| {
         c.remove_rules(&raw::MENU);
         let (old, before) = (c.program.raw.clone(), c.before(&RAW));
@@ -61,7 +62,7 @@ pub(crate) static RAW: Facility = Facility {
 
 /// `/ip firewall mangle`.
 pub(crate) static MANGLE: Facility = Facility {
-    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7, &IPSEC],
     compile: |c| {
         c.remove_rules(&mangle::MENU);
         let (old, before) = (c.program.mangle.clone(), c.before(&MANGLE));
@@ -87,7 +88,7 @@ pub(crate) static MANGLE: Facility = Facility {
 
 /// `/ip firewall filter`.
 pub(crate) static FILTER: Facility = Facility {
-    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7, &IPSEC],
     compile: |c| {
         c.remove_rules(&menu::FILTER);
         let (old, before) = (c.program.filter.clone(), c.before(&FILTER));
@@ -115,7 +116,7 @@ pub(crate) static FILTER: Facility = Facility {
 
 /// `/ip firewall nat`.
 pub(crate) static NAT: Facility = Facility {
-    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7],
+    after: &[&INTERFACES, &BRIDGES, &ADDRESS_LIST, &LAYER7, &IPSEC],
     compile: |c| {
         c.remove_rules(&menu::NAT);
         let (old, before) = (c.program.nat.clone(), c.before(&NAT));
@@ -248,6 +249,7 @@ fn setting<'a>(c: &'a mut Compiling) -> Setting<'a> {
         names: &program.names,
         marks: &program.books.marks,
         use_ip_firewall: program.bridges_use_ip_firewall,
+        ipsec: program.ipsec.is_some(),
         book: &mut program.books.counters,
         slots: &mut program.books.slots,
     }

@@ -89,7 +89,10 @@ impl fmt::Display for Invalid {
                 write!(f, "{property}={list}: the list is empty")
             }
             Invalid::NoIpsec(policy) => {
-                write!(f, "ipsec-policy={policy}: no packet matches, for there is no IPsec")
+                write!(
+                    f,
+                    "ipsec-policy={policy}: no packet matches, for there is no policy in /ip ipsec"
+                )
             }
             Invalid::Never(property, value) => {
                 write!(f, "{property}={value}: no packet matches")

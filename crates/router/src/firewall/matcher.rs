@@ -51,7 +51,7 @@ use wire::{Ipv4, Ipv4Range, MacAddr, Tcp, TcpFlags};
 /// where a matcher remembers something (`random`, `nth`, `limit`): it sees what passed everything
 /// before it. `connection-nat-state`, `tls-host` and lists of interfaces are younger than the list and
 /// stand where the current manual has them; `time` is in neither and comes last.
-pub const ORDER: [&str; 51] = [
+pub const ORDER: [&str; 52] = [
     "in-interface",
     "out-interface",
     "in-interface-list",
@@ -92,6 +92,7 @@ pub const ORDER: [&str; 51] = [
     "connection-bytes",
     "connection-limit",
     "connection-rate",
+    "ipsec-policy",
     "connection-type",
     "random",
     "psd",
@@ -127,6 +128,11 @@ pub(crate) enum What {
     OutInterface(Box<[InterfaceId]>),
     Protocol(u8),
     Fragment,
+    /// `ipsec-policy`: whether it came encrypted, or leaves so (`out`).
+    Ipsec {
+        out: bool,
+        is: bool,
+    },
     SrcMac(MacAddr),
     InBridgePort(InterfaceId),
     OutBridgePort(InterfaceId),
@@ -255,6 +261,7 @@ impl What {
             What::OutInterface(set) => set.contains(&view.out_interface),
             What::Protocol(protocol) => tuple.protocol == *protocol,
             What::Fragment => view.layers.later_fragment,
+            What::Ipsec { out, is } => view.ipsec[usize::from(*out)] == *is,
             What::SrcMac(mac) => {
                 if !view.in_interface.is_some() {
                     return None;

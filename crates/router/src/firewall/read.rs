@@ -37,7 +37,7 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     }
 }
 
-/// `ipsec-policy`: there is no IPsec, so every packet is `none`, which needs no matcher, and none is
+/// `ipsec-policy` where there is no IPsec: every packet is `none`, which needs no matcher, and none is
 /// `ipsec`.
 ///
 /// # Errors
@@ -77,18 +77,20 @@ pub(crate) struct Surroundings<'a> {
     /// The bridge of each bridge port.
     masters: HashMap<&'a str, &'a str>,
     use_ip_firewall: bool,
+    /// Whether there is IPsec.
+    pub(crate) ipsec: bool,
     /// Whether the rules are of IPv6.
     pub(crate) v6: bool,
 }
 
 impl<'a> Surroundings<'a> {
     pub(crate) fn of(setting: &Setting<'a>) -> Self {
-        let &Setting { tree, names, lists, patterns, marks, use_ip_firewall, .. } = setting;
+        let &Setting { tree, names, lists, patterns, marks, use_ip_firewall, ipsec, .. } = setting;
         let ports = tree.enabled(menu::PORT.path);
         let masters =
             ports.filter_map(|port| Some((text(port, "interface")?, text(port, "bridge")?)));
         let masters = masters.collect();
-        Surroundings { names, lists, patterns, marks, masters, use_ip_firewall, v6: false }
+        Surroundings { names, lists, patterns, marks, masters, use_ip_firewall, ipsec, v6: false }
     }
 
     /// Reads one property. `slot` is the memory of the rule, asked for only where it is needed.
@@ -130,6 +132,9 @@ impl<'a> Surroundings<'a> {
     ) -> Result<Option<What>, Invalid> {
         Ok(match name {
             "in-interface" => Some(What::InInterface(self.interfaces(name, text)?)),
+            "ipsec-policy" => text
+                .split_once(',')
+                .map(|(way, is)| What::Ipsec { out: way == "out", is: is == "ipsec" }),
             "out-interface" => Some(What::OutInterface(self.interfaces(name, text)?)),
             "in-interface-list" => Some(What::InInterface(self.listed(name, text)?)),
             "out-interface-list" => Some(What::OutInterface(self.listed(name, text)?)),

@@ -119,6 +119,7 @@ impl What {
             What::OutInterface(_) => "out-interface",
             What::Protocol(_) => "protocol",
             What::Fragment => "fragment",
+            What::Ipsec { .. } => "ipsec-policy",
             What::SrcMac(_) => "src-mac-address",
             What::InBridgePort(_) => "in-bridge-port",
             What::OutBridgePort(_) => "out-bridge-port",
@@ -210,6 +211,10 @@ impl What {
                 return Has::Interface(view.out_bridge_port);
             }
             What::Protocol(_) => protocol_name(tuple.protocol),
+            What::Ipsec { out, .. } => {
+                let is = if view.ipsec[usize::from(*out)] { "ipsec" } else { "none" };
+                format!("{},{is}", if *out { "out" } else { "in" })
+            }
             What::Fragment => (if layers.later_fragment { "yes" } else { "no" }).to_string(),
             What::SrcMac(_) if view.in_interface.is_some() => view.src_mac().to_string(),
             What::SrcAddress(_) | What::SrcAddressList(_) => address(tuple.src),

@@ -37,6 +37,8 @@ pub(crate) struct Leaving<A = u32> {
     pub(crate) fast: bool,
     /// It is FastTracked, and counted as such.
     pub(crate) fasttrack: bool,
+    /// A policy of IPsec wants it encrypted.
+    pub(crate) encrypted: bool,
     /// How deep in tunnels it lies.
     pub(crate) depth: u8,
     pub(crate) hop: Hop<A>,
@@ -64,6 +66,7 @@ impl Leaving {
             l3,
             fast,
             fasttrack,
+            encrypted: false,
             depth,
             hop,
             queues,

@@ -3,7 +3,7 @@
 
 use super::leave::{Hop, to_neighbour};
 use super::rules::bridge_accepts;
-use super::{l2tp, link_out, output, pptp, radius, reason, tcp, tunnel, vrrp, vrrp_sync};
+use super::{ipsec, l2tp, link_out, output, pptp, radius, reason, tcp, tunnel, vrrp, vrrp_sync};
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
@@ -42,6 +42,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(&p) {
         return r.discard(p, Discard::NoListener);
+    }
+    if ipsec::is_asked(r, &p) {
+        return ipsec::receive(r, now, p);
     }
     if tunnel::is_l2tp_ether(r, &p) {
         return tunnel::decapsulate(r, now, p);

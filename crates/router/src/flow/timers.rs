@@ -2,7 +2,7 @@
 
 use super::local::refuse;
 use super::wait::{Resume, end_dropped, resume};
-use super::{link_out, sniff, vrrp_sync};
+use super::{ipsec, link_out, sniff, vrrp_sync};
 use crate::discard::Discard;
 use crate::fast::{self, Passed};
 use crate::interface::InterfaceId;
@@ -44,6 +44,10 @@ pub(crate) fn due(r: &mut Router, now: Moment) -> bool {
         }
         if r.program.traffic_flow.is_some() || r.services.traffic_flow.is_on() {
             traffic_flow::tick(r, now);
+        }
+        if now >= r.services.ipsec.due && (r.program.ipsec.is_some() || r.services.ipsec.has_any())
+        {
+            ipsec::tick(r, now);
         }
         neighbours(r, now);
         super::v6::timers(r, now);

@@ -52,6 +52,8 @@ pub(crate) mod nat_pmp;
 pub(crate) mod accounting;
 // `/ip traffic-flow`.
 pub(crate) mod traffic_flow;
+// Packets encrypted, with keys agreed upon.
+pub(crate) mod ipsec;
 // `/ip upnp`: the same by UPnP.
 pub(crate) mod upnp;
 // UDP datagrams of the router's own services.

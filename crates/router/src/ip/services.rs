@@ -12,10 +12,11 @@ use super::dns::names::Names;
 use super::dns::resolver::Resolver;
 use super::fed::FedTables;
 use super::pool::Used;
-use super::{nat_pmp, traffic_flow, upnp};
+use super::{ipsec, nat_pmp, traffic_flow, upnp};
 use crate::ipv6;
 use crate::router::Router;
 use crate::system::ntp;
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
@@ -58,6 +59,8 @@ pub(crate) struct Services {
     pub(crate) accounts: Accounts,
     /// What collectors of flows are told.
     pub(crate) traffic_flow: traffic_flow::Exporter,
+    /// What was agreed upon with IPsec's peers.
+    pub(crate) ipsec: ipsec::state::Ike,
     pub(crate) dice: Dice,
     /// When something is due next.
     pub(crate) due: Moment,
@@ -118,6 +121,29 @@ impl Dice {
 
     pub(crate) fn set_secret(&mut self, secret: RandomState) {
         self.secret = Some(secret);
+    }
+
+    /// Bytes that nobody guesses: SHA-256 of the secret and how often there were some.
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+        let key = self.own_key();
+        for chunk in bytes.chunks_mut(32) {
+            self.thrown += 1;
+            let digest = Sha256::digest([&key[..], &self.thrown.to_be_bytes()].concat());
+            chunk.copy_from_slice(&digest[..chunk.len()]);
+        }
+    }
+
+    /// A key that nobody else has, always the same.
+    pub(crate) fn own_key(&self) -> [u8; 32] {
+        let word = |n: u64| match &self.secret {
+            Some(secret) => secret.hash_one((self.seed, u64::MAX - n)),
+            None => self.seed ^ n << 56,
+        };
+        let mut key = [0; 32];
+        for (n, eight) in (0..).zip(key.chunks_exact_mut(8)) {
+            eight.copy_from_slice(&word(n).to_be_bytes());
+        }
+        key
     }
 
     /// The next one.

@@ -115,6 +115,7 @@ impl Tables {
             names: &program.names,
             marks: &books.marks,
             use_ip_firewall: false,
+            ipsec: program.ipsec.is_some(),
             book: &mut books.counters,
             slots: &mut books.slots,
         };

@@ -92,7 +92,7 @@ fn the_router_answers_for_all_it_alone_knows() {
     const LEFT_OUT: [&str; 8] =
         ["dynamic", "expected", "dying", "dstnat", "DHCP", "rip", "bgp", "ospf"];
     // What never runs; and nobody speaks L2TP, PPTP, RADIUS, IGMP, LLDP or NTP here, nor IPv6 through a tracking router.
-    const SILENT: [&str; 13] = [
+    const SILENT: [&str; 17] = [
         "/ip accounting snapshot",
         "/interface absent",
         "/interface bridge mdb",
@@ -104,6 +104,10 @@ fn the_router_answers_for_all_it_alone_knows() {
         "/interface pptp-server",
         "/ipv6 firewall connection",
         "/ipv6 firewall nat",
+        "/ip ipsec active-peers",
+        "/ip ipsec installed-sa",
+        "/ip ipsec peer",
+        "/ip ipsec policy",
         "/radius",
         "/radius incoming",
     ];

@@ -32,6 +32,7 @@ mod fuzz_regression;
 mod gateways;
 mod helpers;
 mod icmp;
+mod ipsec;
 mod ipv6;
 mod ipv6_bridged;
 mod ipv6_dhcp;

@@ -9,6 +9,7 @@ use crate::metadata::Package;
 const ALLOWED: &[(&str, &str)] = &[
     ("0BSD", "asks for nothing"),
     ("Apache-2.0", "our own"),
+    ("BSD-3-Clause", "asks for its notice, and not to be named as who endorses"),
     ("BSL-1.0", "asks for its notice in sources only; of libraries for other systems"),
     ("MIT", "asks for its notice only"),
     ("NCSA", "asks for its notice only; of libFuzzer, which is built with `--features libfuzzer`"),

@@ -256,6 +256,7 @@ fn the_order_is_the_documented_one() {
         "tls-host",
         "time",
         "routing-table",
+        "ipsec-policy",
     ];
     let ours = ORDER.into_iter().filter(|name| !younger.contains(name));
     assert!(ours.eq(s4.split_whitespace()), "{ORDER:?}");

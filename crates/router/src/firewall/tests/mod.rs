@@ -97,6 +97,7 @@ impl Fixture {
             names: &names,
             marks: &MarkBook::default(),
             use_ip_firewall: true,
+            ipsec: false,
             book: &mut book,
             slots: &mut slots,
         };
@@ -143,6 +144,7 @@ impl Fixture {
             names: &self.names,
             marks: &self.marks,
             use_ip_firewall: self.use_ip_firewall,
+            ipsec: false,
             book: &mut self.book,
             slots: &mut self.slots,
         });
@@ -253,6 +255,7 @@ impl Packet {
 
     fn view(&self) -> View<'_> {
         View {
+            ipsec: [false; 2],
             headers: 0,
             ends: crate::packet::Ends::default(),
             frame: &self.frame,

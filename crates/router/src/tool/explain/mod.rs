@@ -298,7 +298,7 @@ impl Outcome {
                 Event::At(step) => outcome.way.push(*step),
                 Event::Sent(port) => outcome.out.push(*port),
                 Event::Local => outcome.local = true,
-                Event::Decapsulated(_) => outcome.local = false,
+                Event::Decapsulated(_) | Event::Decrypted { .. } => outcome.local = false,
                 Event::Turned => outcome.turned = true,
                 Event::Waits { hop, .. } => outcome.waits = Some(*hop),
                 Event::Queued { decision: crate::queue::Decision::Enqueue, .. } => {

@@ -170,6 +170,15 @@ impl<'a> Writer<'a> {
                 let name = self.name(*tunnel).to_string();
                 self.text(&format!("into a packet of {name}, from {src} to {dst}:"));
             }
+            Event::Encrypted { spi, own, other } => {
+                let (own, other) = (Ipv4Addr::from(*own), Ipv4Addr::from(*other));
+                self.text(&format!(
+                    "encrypted with the key of SPI {spi:#x}, from {own} to {other}:"
+                ));
+            }
+            Event::Decrypted { spi } => {
+                self.text(&format!("decrypted with the key of SPI {spi:#x}:"));
+            }
             Event::Local => self.text("for the router itself"),
             Event::Turned => {
                 self.note(Verdict::Answers, "answers: echo reply, which goes back:".to_string());
@@ -490,6 +499,8 @@ fn nothing_told(r: &Router, step: Step) -> (Verdict, String) {
         Step::SimpleQueues | Step::SimpleQueuesInput if r.program.queues.is_empty() => "no queues",
         Step::SimpleQueues | Step::SimpleQueuesInput => "no queue is for it",
         Step::HtbGlobal | Step::HtbGlobalInput | Step::InterfaceHtb => "no queue tree",
+        Step::IpsecPolicy if r.program.ipsec.is_none() => "no policies",
+        Step::IpsecPolicy => "no policy is for it",
         Step::Accounting if r.program.accounted.is_none() => "not enabled",
         Step::Accounting => "counted by its addresses",
         _ => "",

@@ -153,6 +153,11 @@ add interface=lan type=internal disabled=yes
 add dst-address=10.0.2.9 comment=t
 add dst-address=10.0.2.9 port=9996 src-address=10.0.2.254 version=ipfix v9-template-refresh=5 \\
     v9-template-timeout=1m disabled=yes
+/ip ipsec profile add name=office hash-algorithm=sha256 enc-algorithm=aes-256 dh-group=ecp256
+/ip ipsec proposal add name=office auth-algorithms=sha256 enc-algorithms=aes-256-gcm,aes-256-cbc pfs-group=none
+/ip ipsec peer add name=office address=203.0.113.9/32 exchange-mode=ike2 profile=office
+/ip ipsec identity add peer=office secret=word my-id=fqdn:home.example remote-id=address:203.0.113.9
+/ip ipsec policy add peer=office tunnel=yes src-address=10.0.0.0/24 dst-address=10.9.0.0/24 proposal=office
 /ip accounting set enabled=yes threshold=512
 /ip neighbor discovery-settings
 set discover-interface-list=!dynamic protocol=lldp mode=rx-only

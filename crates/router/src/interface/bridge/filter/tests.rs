@@ -83,6 +83,7 @@ impl Bench {
         let (input, output) = (chain == Chain::Input, chain == Chain::Output);
         let none = InterfaceId::NONE;
         let view = View {
+            ipsec: [false; 2],
             ends: crate::packet::Ends::default(),
             headers: 0,
             frame,

@@ -1,0 +1,199 @@
+//! Facilities of `/ip ipsec`: compiled, shown, and what can be done.
+
+use super::crypt::{Encryption, Integrity};
+use super::menu;
+use super::settings::Settings;
+use super::state::{Child, IkeSa, Phase};
+use crate::facility::{DONE, Facility, Rows};
+use crate::status::{Numbers, RouterStatus, Values, dynamic, ip, number};
+use config::{Command, Display, Item, Unnamed, Value};
+use std::time::Duration;
+
+/// `/ip ipsec policy`, which compiles all of them.
+pub(crate) static POLICY: Facility = Facility {
+    compile: |c| {
+        let settings = Settings::read(c.tree);
+        if c.program.ipsec.as_deref() != Some(&settings) {
+            c.program.ipsec = (!settings.is_empty()).then(|| settings.into());
+        }
+    },
+    relearn: true,
+    value: policy,
+    factory: || {
+        let text = |text: &str| Value::Text(text.to_string());
+        let all = || Value::Cidr6(0.into(), 0);
+        vec![
+            [
+                ("src-address", all()),
+                ("dst-address", all()),
+                ("protocol", text("all")),
+                ("template", Value::Bool(true)),
+                ("default", Value::Bool(true)),
+            ]
+            .into(),
+        ]
+    },
+    ..Facility::of(&menu::POLICY)
+};
+
+/// `/ip ipsec profile`.
+pub(crate) static PROFILE: Facility =
+    Facility { part_of: Some(&POLICY), factory: one_default, ..Facility::of(&menu::PROFILE) };
+
+/// `/ip ipsec proposal`.
+pub(crate) static PROPOSAL: Facility =
+    Facility { part_of: Some(&POLICY), factory: one_default, ..Facility::of(&menu::PROPOSAL) };
+
+/// `/ip ipsec peer`.
+pub(crate) static PEER: Facility = Facility {
+    part_of: Some(&POLICY),
+    value: |status, item, property| match property {
+        "responder" => {
+            let settings = status.router.program.ipsec.as_ref()?;
+            Some(Value::Bool(settings.peer(item.id)?.passive))
+        }
+        _ => None,
+    },
+    ..Facility::of(&menu::PEER)
+};
+
+/// `/ip ipsec identity`.
+pub(crate) static IDENTITY: Facility =
+    Facility { part_of: Some(&POLICY), ..Facility::of(&menu::IDENTITY) };
+
+/// `/ip ipsec active-peers`.
+pub(crate) static ACTIVE: Facility = Facility {
+    rows: Rows::Few(active_peers),
+    commands: &[(&KILL, |r, _, _, now| {
+        r.services.ipsec.forget(now);
+        DONE
+    })],
+    ..Facility::of(&menu::ACTIVE)
+};
+
+/// `/ip ipsec installed-sa`.
+pub(crate) static SA: Facility = Facility {
+    rows: Rows::Few(installed_sas),
+    commands: &[(&FLUSH, |r, _, _, now| {
+        r.services.ipsec.forget(now);
+        DONE
+    })],
+    ..Facility::of(&menu::SA)
+};
+
+const KILL: Command = Command {
+    menu: menu::ACTIVE.path,
+    name: "kill-connections",
+    unnamed: Unnamed::Nothing,
+    parameters: &[],
+    display: Display::Nothing,
+    help: "Forgets all keys: they are agreed upon anew.",
+};
+
+const FLUSH: Command = Command { menu: menu::SA.path, name: "flush", ..KILL };
+
+fn one_default() -> Vec<Values> {
+    let name = Value::Text("default".to_string());
+    vec![[("name", name), ("default", Value::Bool(true))].into()]
+}
+
+fn policy(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
+    let policy = status.router.program.ipsec.as_ref()?.policy(item.id)?;
+    let state = &status.router.services.ipsec;
+    let count = || state.children.values().filter(|child| child.policy.item == item.id).count();
+    let encrypts = policy.action == super::settings::Action::Encrypt;
+    match property {
+        "active" => Some(Value::Bool(count() > 0)),
+        "invalid" => Some(Value::Bool(encrypts && policy.peer.is_none())),
+        "ph2-count" => Some(number(count() as u64)),
+        "ph2-state" if encrypts => {
+            let word = if count() > 0 { "established" } else { "no-phase2" };
+            Some(Value::Text(word.to_string()))
+        }
+        _ => None,
+    }
+}
+
+fn text(text: impl ToString) -> Value {
+    Value::Text(text.to_string())
+}
+
+/// Whole seconds.
+fn seconds(time: Duration) -> Value {
+    Value::Time(Duration::from_secs(time.as_secs()))
+}
+
+fn active_peers(status: &RouterStatus) -> Vec<Item> {
+    let mut numbers = Numbers::default();
+    let state = &status.router.services.ipsec;
+    let row = |sa: &IkeSa| {
+        let of = sa.own_spi();
+        let children = state.children.values().filter(|child| child.of == of).count();
+        let id = sa.other_id.as_ref().map_or(String::new(), ToString::to_string);
+        let word = match sa.phase {
+            Phase::Init => "message-1-sent",
+            Phase::Auth => "message-2-sent",
+            Phase::Up => "established",
+        };
+        let [spi_i, spi_r] = sa.spis.map(|spi| text(format_args!("{spi:016x}")));
+        Values::from([
+            ("id", text(id)),
+            ("state", text(word)),
+            ("uptime", seconds(status.now.since(sa.since))),
+            ("ph2-total", number(children as u64)),
+            ("local-address", ip(sa.ends.0.address)),
+            ("remote-address", ip(sa.ends.1.address)),
+            ("last-seen", seconds(status.now.since(sa.heard))),
+            ("spii", spi_i),
+            ("spir", spi_r),
+            ("responder", Value::Bool(!sa.began)),
+            ("natt-peer", Value::Bool(sa.in_nat)),
+        ])
+    };
+    state.sas.iter().map(|(spi, sa)| dynamic(numbers.of(*spi), row(sa))).collect()
+}
+
+fn installed_sas(status: &RouterStatus) -> Vec<Item> {
+    let mut numbers = Numbers::default();
+    let state = &status.router.services.ipsec;
+    let row = |child: &Child, way: usize| {
+        let (own, other) = (ip(child.ends.0.address), ip(child.ends.1.address));
+        let (from, to) = if way == 0 { (other, own) } else { (own, other) };
+        let is_used = state.current.get(&child.policy.item) == Some(&child.spis[0]);
+        let (cipher, bits) = match child.suite.encryption {
+            Encryption::Null => ("null", 0),
+            Encryption::TripleDes => ("3des", 192),
+            Encryption::Cbc(bits) => ("aes-cbc", bits),
+            Encryption::Gcm(bits) => ("aes-gcm", bits),
+        };
+        let proof = match child.suite.integrity {
+            Integrity::None => "null",
+            Integrity::Sha1 => "sha1",
+            Integrity::Sha256 => "sha256",
+            Integrity::Sha512 => "sha512",
+        };
+        Values::from([
+            ("esp", Value::Bool(true)),
+            ("hw-aead", Value::Bool(false)),
+            ("ah", Value::Bool(false)),
+            ("spi", text(format_args!("{:#x}", child.spis[way]))),
+            ("src-address", from),
+            ("dst-address", to),
+            ("state", text(if is_used { "mature" } else { "dying" })),
+            ("auth-algorithm", text(proof)),
+            ("enc-algorithm", text(cipher)),
+            ("enc-key-size", number(bits.into())),
+            ("addtime", seconds(status.now.since(child.since))),
+            ("expires-in", seconds(child.ends_at.since(status.now))),
+            ("current-bytes", number(child.counts[way].bytes)),
+            ("current-packets", number(child.counts[way].packets)),
+            ("replay", number(super::state::Window::SIZE.into())),
+        ])
+    };
+    let ways = state.children.values().flat_map(|child| [(child, 0), (child, 1)]);
+    ways.map(|(child, way)| {
+        let at = u64::from(child.spis[0]) << 1 | way as u64;
+        dynamic(numbers.of(at), row(child, way))
+    })
+    .collect()
+}

@@ -1,0 +1,348 @@
+//! IPsec: two of our routers agree upon keys in virtual time; what is encrypted, what is not let in, keys made anew, ends
+//! that are silent; forged and repeated packets.
+
+use crate::rig::{Rig, mac, own_mac};
+use crate::tunnels::{Pair, answer, datagram};
+use router::discard::Discard;
+use std::fmt::Write;
+use wire::craft::{self, ip};
+
+/// Both, with a policy for what is between their hosts.
+const PEERS: &str = "/ip arp add address=10.0.$me.1 mac-address=06:00:00:00:00:0$me interface=ether1
+    /ip route add dst-address=10.0.$you.0/24 gateway=192.168.0.$you
+    /ip ipsec profile set [find name=default] dh-group=x25519 enc-algorithm=aes-256 hash-algorithm=sha256 \
+    dpd-interval=10s
+    /ip ipsec proposal set [find name=default] pfs-group=x25519
+    /ip ipsec peer add name=p address=192.168.0.$you/32 exchange-mode=ike2
+    /ip ipsec identity add peer=p secret=word
+    ";
+const POLICY: &str = "/ip ipsec policy add peer=p tunnel=yes src-address=10.0.$me.0/24 \
+    dst-address=10.0.$you.0/24
+    ";
+
+fn pair(more: &str) -> Pair {
+    let mut pair = Pair::new(&format!("{PEERS}{POLICY}{more}"));
+    pair.wait(3);
+    pair
+}
+
+/// What a failing test has to show.
+fn state(pair: &mut Pair) -> String {
+    let mut text = String::new();
+    for rig in &mut pair.routers {
+        let discards: Vec<_> = rig.router.discards().iter().collect();
+        _ = write!(text, "\n{discards:?}");
+        for menu in
+            ["/log print", "/ip ipsec active-peers print detail", "/ip ipsec installed-sa print"]
+        {
+            _ = write!(text, "\n{}", rig.run(menu));
+        }
+    }
+    text
+}
+
+/// What IP sees of it at the other host.
+fn arrived(sent: &craft::Frame<'_>) -> Vec<u8> {
+    craft::Frame { src_mac: own_mac(1), dst_mac: mac(2), ttl: 62, ..*sent }.build()
+}
+
+fn is_esp(frame: &[u8]) -> bool {
+    frame[23] == 50
+}
+
+#[test]
+fn packets_are_encrypted_on_their_way() {
+    for (encryption, integrity) in [
+        ("aes-128-cbc", "sha1"),
+        ("aes-192-cbc", "sha256"),
+        ("aes-256-cbc", "sha512"),
+        ("aes-128-gcm", "null"),
+        ("aes-256-gcm", "sha1"),
+        ("3des", "sha1"),
+        ("null", "sha256"),
+    ] {
+        let case = format!("{encryption} {integrity}");
+        let mut pair = pair(&format!(
+            "/ip ipsec proposal set [find name=default] enc-algorithms={encryption} \
+             auth-algorithms={integrity}"
+        ));
+        for len in [18, 19, 30, 100, 1000, 1380] {
+            let payload = vec![7; len];
+            let sent = craft::Frame { tos: 0xb8, dont_fragment: true, ..datagram(&payload) };
+            let out = pair.pass(&sent.build());
+            assert_eq!(out, [arrived(&sent)], "{case}, {len} bytes: {}", state(&mut pair));
+            let (_, frame) = &pair.seen[0];
+            assert!(is_esp(frame) && wire::checksum::is_ok(&frame[14..34]), "{case}");
+            assert_eq!(frame[26..34], [192, 168, 0, 1, 192, 168, 0, 2], "{case}");
+            let is_plain = frame.windows(16).any(|some| some == [7; 16]);
+            assert_eq!(is_plain, encryption == "null", "{case}");
+        }
+        let back = pair.pass_back(&answer(&[9; 500]).build());
+        assert_eq!(back.len(), 1, "{case}: {}", state(&mut pair));
+        let text = pair.routers[0].run("/ip ipsec policy print");
+        assert!(text.contains("established"), "{case}: {text}");
+        pair.balanced();
+    }
+}
+
+/// Of both ends' groups and hashes.
+#[test]
+fn keys_are_agreed_upon_by_each_group() {
+    for (group, hash, cipher) in [
+        ("modp1024", "sha1", "aes-128"),
+        ("modp1536", "sha1", "3des"),
+        ("modp2048", "sha256", "aes-192"),
+        ("modp3072", "sha512", "aes-256"),
+        ("ecp256", "sha256", "aes-128"),
+        ("x25519", "sha512", "aes-256"),
+    ] {
+        let mut pair = pair(&format!(
+            "/ip ipsec profile set [find name=default] dh-group={group} hash-algorithm={hash} \
+             enc-algorithm={cipher} prf-algorithm=sha384"
+        ));
+        let out = pair.pass(&datagram(&[1; 64]).build());
+        assert_eq!(out.len(), 1, "{group} {hash} {cipher}: {}", state(&mut pair));
+    }
+}
+
+/// A packet that would be too long by ESP; one that may leave in pieces.
+#[test]
+fn what_becomes_too_long() {
+    let mut pair = pair("");
+    let long = craft::Frame { dont_fragment: true, ..datagram(&[9; 1472]) };
+    assert_eq!(pair.pass(&long.build()), Vec::<Vec<u8>>::new());
+    let answers = pair.routers[0].take(1);
+    let icmp = answers.iter().find(|frame| frame[23] == 1).expect("an ICMP error");
+    let mtu = u16::from_be_bytes([icmp[40], icmp[41]]);
+    assert_eq!(icmp[34..36], [3, 4]);
+    let payload = vec![9; usize::from(mtu) - 28];
+    let fits = craft::Frame { dont_fragment: true, ..datagram(&payload) };
+    assert_eq!(pair.pass(&fits.build()), [arrived(&fits)], "{mtu} {}", state(&mut pair));
+    let long = craft::Frame { dont_fragment: false, ..long };
+    assert_eq!(pair.pass(&long.build()), [arrived(&long)], "{}", state(&mut pair));
+    assert_eq!(pair.seen.len(), 2, "in two pieces");
+    pair.balanced();
+}
+
+/// What is typed beside, and what becomes of a packet: whether it arrives, encrypted, and why not.
+#[test]
+fn who_gets_through() {
+    let none = None;
+    let no_keys = Some(Discard::NoSecurityAssociation);
+    for (more, first, arrives, encrypted, why) in [
+        ("", "", true, true, none),
+        ("", "/ip ipsec identity set [find] secret=other", false, false, no_keys),
+        ("", "/ip ipsec identity set [find] remote-id=fqdn:a.example", false, false, no_keys),
+        ("", "/ip ipsec identity set [find] remote-id=address:192.168.0.2", true, true, none),
+        ("/ip ipsec peer set [find] passive=yes", "", false, false, no_keys),
+        ("", "/ip ipsec peer set [find] passive=yes", true, true, none),
+        ("", "/ip ipsec proposal set [find] enc-algorithms=aes-128-gcm", false, false, no_keys),
+        ("", "/ip ipsec profile set [find] dh-group=ecp256", false, false, no_keys),
+        ("/ip ipsec profile set [find] dh-group=ecp256,x25519", "", true, true, none),
+        ("", "/ip ipsec profile set [find] dh-group=ecp256,x25519", true, true, none),
+        ("", "/ip ipsec proposal set [find] pfs-group=none", false, false, no_keys),
+        (
+            "/ip ipsec proposal set [find] pfs-group=none",
+            "/ip ipsec proposal set [find] pfs-group=none",
+            true,
+            true,
+            none,
+        ),
+        ("", "/ip ipsec peer disable [find]", false, false, no_keys),
+        ("", "/ip ipsec policy set [find peer=p] src-address=10.0.1.0/25", true, true, none),
+        ("", "/ip ipsec policy set [find peer=p] level=use", true, true, none),
+        (
+            "/ip ipsec peer disable [find]",
+            "/ip ipsec policy set [find peer=p] level=use",
+            false,
+            false,
+            none,
+        ),
+        (
+            "/ip ipsec policy disable [find peer=p]",
+            "/ip ipsec policy disable [find peer=p]",
+            true,
+            false,
+            none,
+        ),
+        ("", "/ip ipsec policy set [find peer=p] action=none", false, false, none),
+        (
+            "",
+            "/ip ipsec policy set [find peer=p] action=discard",
+            false,
+            false,
+            Some(Discard::IpsecDiscard),
+        ),
+        (
+            "",
+            "/ip ipsec policy add action=none dst-address=10.0.2.0/24 place-before=0",
+            false,
+            false,
+            none,
+        ),
+        // FastTracked packets meet the policy all the same.
+        (
+            "",
+            "/ip firewall filter add chain=forward action=fasttrack-connection\n\
+             /ip firewall filter add chain=forward action=accept",
+            true,
+            true,
+            none,
+        ),
+        (
+            "/ip firewall filter add chain=forward ipsec-policy=out,none action=drop",
+            "/ip firewall filter set [find] ipsec-policy=in,ipsec",
+            false,
+            true,
+            none,
+        ),
+        (
+            "/ip firewall filter add chain=forward ipsec-policy=in,ipsec action=drop",
+            "",
+            false,
+            true,
+            none,
+        ),
+        (
+            "",
+            "/ip firewall filter add chain=forward ipsec-policy=out,ipsec action=drop",
+            false,
+            false,
+            Some(Discard::FilterDrop),
+        ),
+        (
+            "",
+            "/ip firewall nat add chain=srcnat action=masquerade ipsec-policy=out,none",
+            true,
+            true,
+            none,
+        ),
+    ] {
+        let mut pair = Pair::new(&format!("{PEERS}{POLICY}{more}"));
+        pair.routers[0].run(first);
+        pair.wait(25);
+        for n in 0..3 {
+            let payload = [n; 100];
+            let sent = datagram(&payload);
+            let out = pair.pass(&sent.build());
+            let case = format!("{more:?} {first:?}");
+            assert_eq!(out.len(), usize::from(arrives), "{case}, {n}: {}", state(&mut pair));
+            let esp = pair.seen.iter().any(|(_, frame)| is_esp(frame));
+            assert_eq!(esp, encrypted, "{case}, {n}: {}", state(&mut pair));
+        }
+        if let Some(why) = why {
+            let n = pair.routers[0].router.discards().get(why);
+            assert_eq!(n, 3, "{more:?} {first:?}: {}", state(&mut pair));
+        }
+        pair.balanced();
+    }
+}
+
+/// Whoever sends as it is what should come encrypted; packets that came before, or were changed.
+#[test]
+fn what_is_not_let_in() {
+    let mut pair = pair("");
+    let sent = datagram(&[7; 100]).build();
+    assert_eq!(pair.pass(&sent).len(), 1, "{}", state(&mut pair));
+    let (_, esp) = pair.seen[0].clone();
+    let refuses = |rig: &mut Rig, frame: &[u8], why: Discard| {
+        let before = rig.router.discards().get(why);
+        rig.send(2, frame);
+        rig.breathe();
+        let n = rig.router.discards().get(why) - before;
+        assert_eq!((n, rig.take(1).len()), (1, 0), "{why}: {:?}", rig.router.discards());
+    };
+    let other = &mut pair.routers[1];
+    refuses(other, &esp, Discard::Repeated);
+    let clear = craft::Frame {
+        src_mac: own_mac(2),
+        dst_mac: own_mac(2),
+        ..craft::udp(ip(10, 0, 1, 1), 1000, ip(10, 0, 2, 1), 2000)
+    };
+    refuses(other, &clear.build(), Discard::NotEncrypted);
+    for at in [41, 42, 60, esp.len() - 1] {
+        let mut changed = esp.clone();
+        changed[at] ^= 1;
+        // (A number that has not come yet.)
+        changed[38] = 1;
+        refuses(other, &changed, Discard::Undecryptable);
+    }
+    for len in [34, 38, 41] {
+        let mut short = esp[..len].to_vec();
+        short[16..18].copy_from_slice(&((len - 14) as u16).to_be_bytes());
+        short[24..26].fill(0);
+        let sum = wire::checksum::of(&short[14..34]);
+        short[24..26].copy_from_slice(&sum.to_be_bytes());
+        refuses(other, &short, Discard::MalformedTunnel);
+    }
+    assert_eq!(pair.pass(&sent).len(), 1, "{}", state(&mut pair));
+    pair.balanced();
+}
+
+/// Of packets that go on and on none is lost while keys are made anew.
+#[test]
+fn keys_are_made_anew() {
+    let mut pair = pair(
+        "/ip ipsec proposal set [find] lifetime=20s
+         /ip ipsec profile set [find] lifetime=50s",
+    );
+    let (mut spis, mut ike) =
+        (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
+    for n in 0..150u8 {
+        let there = pair.pass(&datagram(&[n; 100]).build());
+        assert_eq!(there.len(), 1, "{n}: {}", state(&mut pair));
+        let (_, frame) = pair.seen.iter().find(|(_, frame)| is_esp(frame)).expect("ESP");
+        spis.insert(frame[34..38].to_vec());
+        let back = pair.pass_back(&answer(&[n; 100]).build());
+        assert_eq!(back.len(), 1, "{n}: {}", state(&mut pair));
+        pair.wait(1);
+        ike.insert(pair.routers[0].run(":put [/ip ipsec active-peers get 0 spii]"));
+    }
+    assert!((7..=11).contains(&spis.len()), "{} SPIs: {}", spis.len(), state(&mut pair));
+    assert!((3..=5).contains(&ike.len()), "{ike:?}");
+    let text = pair.routers[0].run("/ip ipsec installed-sa print count-only");
+    assert!(["2", "4"].contains(&text.trim()), "{text}");
+    pair.balanced();
+}
+
+/// An end that is silent is given up, and found again; one that has forgotten all is told new keys.
+#[test]
+fn ends_that_are_silent() {
+    let mut pair = pair("");
+    pair.cut = true;
+    pair.wait(60);
+    let text = pair.routers[0].run("/log print");
+    assert!(text.contains("p does not answer"), "{text}");
+    assert_eq!(pair.routers[0].run("/ip ipsec installed-sa print count-only").trim(), "0");
+    pair.cut = false;
+    pair.wait(25);
+    assert_eq!(pair.pass(&datagram(&[7; 100]).build()).len(), 1, "{}", state(&mut pair));
+    // Only one of them has forgotten.
+    pair.routers[1].run("/ip ipsec installed-sa flush");
+    pair.wait(15);
+    assert_eq!(pair.pass(&datagram(&[7; 100]).build()).len(), 1, "{}", state(&mut pair));
+    assert_eq!(pair.pass_back(&answer(&[7; 100]).build()).len(), 1, "{}", state(&mut pair));
+    pair.balanced();
+}
+
+/// Packets between the routers themselves: what is behind their own headers is encrypted, of a tunnel as of a ping.
+#[test]
+fn transport() {
+    let mut pair = Pair::new(&format!(
+        "{PEERS}
+         /ip ipsec policy add peer=p src-address=192.168.0.$me/32 dst-address=192.168.0.$you/32 protocol=gre
+         /interface gre add name=t local-address=192.168.0.$me remote-address=192.168.0.$you
+         /ip address add address=172.16.0.$me/30 interface=t
+         /ip route remove [find dst-address=10.0.$you.0/24]
+         /ip route add dst-address=10.0.$you.0/24 gateway=172.16.0.$you"
+    ));
+    pair.wait(5);
+    for n in 0..4 {
+        let payload = [n; 300];
+        let sent = datagram(&payload);
+        assert_eq!(pair.pass(&sent.build()), [arrived(&sent)], "{}", state(&mut pair));
+        assert!(pair.seen.iter().all(|(_, frame)| is_esp(frame)), "{n}");
+        assert_eq!(pair.seen[0].1[26..34], [192, 168, 0, 1, 192, 168, 0, 2]);
+    }
+    pair.balanced();
+}
