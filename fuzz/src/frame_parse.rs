@@ -6,7 +6,9 @@
 use std::net::IpAddr;
 use wire::gre::{self, Gre};
 use wire::layers::{self, ETHERTYPE_IPV4, Layers};
-use wire::{Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, l2tp, l2tp3, lacp, vlan, vrrp};
+use wire::{
+    Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, ike, l2tp, l2tp3, lacp, vlan, vrrp,
+};
 
 /// Reads `input` as a frame, and what follows each offset as each format.
 pub fn run(input: &[u8]) {
@@ -66,6 +68,12 @@ fn views(bytes: &[u8]) {
     for src in [IpAddr::from([0, 0, 0, 1]), IpAddr::from([1; 16])] {
         let Some(said) = vrrp::Advertisement::read(bytes, src) else { continue };
         assert_eq!(vrrp::Advertisement::read(&said.to_bytes(src), src), Some(said));
+    }
+    if let Some(head) = ike::Header::read(bytes) {
+        for one in ike::payloads(head.next, &bytes[ike::HEADER..]).into_iter().flatten() {
+            let _ = (ike::Proposal::read_all(one.body), ike::Selector::read_all(one.body));
+            let _ = (ike::Notify::read(one.body), ike::deleted(one.body));
+        }
     }
     if let Some(said) = lacp::Lacpdu::read(bytes) {
         assert_eq!(lacp::Lacpdu::read(&said.to_bytes()), Some(said));

@@ -15,20 +15,22 @@ use super::local::{no_listener, refuse};
 use super::routing;
 use super::tunnel::{MOST, in_one_piece, send_outer};
 use crate::discard::Discard;
+use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::own_address;
+use crate::ip::fragment;
 use crate::ip::icmp::{self, write_ipv4};
 use crate::ip::ipsec::exchange::Turn;
 use crate::ip::ipsec::is_own;
 use crate::ip::ipsec::settings::{Action, Settings};
-use crate::ip::ipsec::state::Child;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
 use config::ItemId;
 use port::Frame;
+use std::ops::Range;
 use wire::ike::{NAT_PORT, PORT};
 use wire::layers::{self, ETHERTYPE_IPV4, protocol};
 use wire::{FiveTuple, Layers, Moment, checksum};
@@ -38,6 +40,8 @@ const ESP: usize = 8;
 const UDP: usize = 8;
 /// What stands in front of IKE's messages on the port for those behind NAT.
 const NO_SPI: [u8; 4] = [0; 4];
+/// What is longer may not be in one frame.
+const LONG: usize = 1600;
 const IPV4_INSIDE: u8 = 4;
 const NOTHING_INSIDE: u8 = 59;
 
@@ -54,8 +58,12 @@ pub(super) fn is_asked(r: &Router, p: &Packet) -> bool {
 
 /// It has come to LOCAL IN.
 pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
-    let Some(p) = in_one_piece(r, p) else { return };
     let tuple = p.layers.tuple;
+    let is_ike = tuple.protocol == protocol::UDP && tuple.dst_port == PORT;
+    if !p.rest.is_empty() && !is_ike && usize::from(p.ip_len) > LONG {
+        return decrypt_long(r, now, p);
+    }
+    let Some(p) = in_one_piece(r, p) else { return };
     if tuple.protocol == protocol::ESP {
         let start = usize::from(p.layers.l3) + r.ip_header(&p).len();
         return decrypt(r, now, p, start);
@@ -170,7 +178,7 @@ fn meet_some(r: &mut Router, now: Moment, mut p: Packet) -> Option<(Packet, bool
 
 /// A packet that a policy wants encrypted has passed its queues.
 pub(super) fn encrypt(r: &mut Router, now: Moment, leaving: Leaving) {
-    let Leaving { frame, rest, l3, in_interface, .. } = leaving;
+    let Leaving { frame, rest, l3, .. } = leaving;
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         if frame.has_offload() {
             r.finish_out(frame, |r, frame| encrypt_one(r, now, frame, l3));
@@ -178,7 +186,6 @@ pub(super) fn encrypt(r: &mut Router, now: Moment, leaving: Leaving) {
             encrypt_one(r, now, frame, l3);
         }
     }
-    let _ = in_interface;
 }
 
 fn encrypt_one(r: &mut Router, now: Moment, frame: Frame, l3: u16) {
@@ -282,51 +289,118 @@ fn sealed(r: &mut Router, frame: &Frame, layers: &Layers, l3: usize, at: u32) ->
 /// ESP has come, which begins here: what is inside comes in again.
 fn decrypt(r: &mut Router, now: Moment, mut p: Packet, start: usize) {
     r.at(Step::Decapsulation);
-    let end = usize::from(p.layers.l3_end);
-    let from = End { address: p.layers.tuple.src, port: p.layers.tuple.src_port };
-    let header = r.ip_header(&p).len();
-    let l3 = usize::from(p.layers.l3);
     let slab = r.io.slab.clone();
-    let bytes = slab.bytes_mut(&mut p.frame);
-    let Some(esp) = bytes.get_mut(start..end).filter(|esp| esp.len() > ESP) else {
-        return r.discard(p, Discard::MalformedTunnel);
+    let opened = open(r, slab.bytes_mut(&mut p.frame), &p.layers, start);
+    let inside = match opened {
+        Ok(Some(inside)) => inside,
+        Ok(None) => return r.consume(p),
+        // It is told, so that it asks for other keys by and by.
+        Err(Discard::NoSecurityAssociation) if p.layers.protocol == protocol::ESP => {
+            return no_listener(r, now, p);
+        }
+        Err(why) => return r.discard(p, why),
     };
+    p.frame.truncate(inside.end);
+    p.frame.pull(inside.start);
+    let came = Came { port: p.port, in_interface: p.in_interface, vrf: p.vrf };
+    let frame = r.recycle(p);
+    come_again(r, now, frame, came);
+}
+
+/// The same of a packet that came in pieces and is longer than a frame: what is inside comes in again in pieces.
+fn decrypt_long(r: &mut Router, now: Moment, p: Packet) {
+    r.at(Step::Decapsulation);
+    let mut bytes = vec![0; usize::from(p.layers.l3) + usize::from(p.ip_len)];
+    if !fragment::join(&r.io.slab, &p, &mut bytes) {
+        return r.discard(p, Discard::BadFragment);
+    }
+    let start = usize::from(p.layers.l3) + r.ip_header(&p).len() + udp_len(&p.layers);
+    let whole = Layers { l3_end: bytes.len() as u16, ..p.layers };
+    let inside = match open(r, &mut bytes, &whole, start) {
+        Ok(Some(inside)) => inside,
+        Ok(None) => return r.consume(p),
+        Err(why) => return r.discard(p, why),
+    };
+    let came = Came { port: p.port, in_interface: p.in_interface, vrf: p.vrf };
+    let mtu = usize::from(r.program.interface(p.in_interface).mtu);
+    r.consume(p);
+    let mut pieces = Vec::new();
+    let all = fragment::split_bytes(&mut r.io.pool, &bytes[inside], 14, mtu, |f| pieces.push(f));
+    r.stats.tally.made += pieces.len() as u64;
+    if !all {
+        r.stats.discards.add(Discard::NoFrame);
+    }
+    pieces.into_iter().for_each(|frame| come_again(r, now, frame, came));
+}
+
+/// How what was encrypted came.
+#[derive(Clone, Copy)]
+struct Came {
+    port: InterfaceId,
+    in_interface: InterfaceId,
+    vrf: Mark,
+}
+
+/// What has come out of ESP comes in by where that came.
+fn come_again(r: &mut Router, now: Moment, frame: Frame, came: Came) {
+    let layers = match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) if layers.ether_type == ETHERTYPE_IPV4 => layers,
+        _ => return r.discard_frame(frame, Discard::MalformedTunnel),
+    };
+    if r.link.depth >= MOST {
+        return r.discard_frame(frame, Discard::TunnelLoop);
+    }
+    let mut inner = r.packet(frame, layers, came.port);
+    (inner.in_interface, inner.vrf, inner.is_decrypted) = (came.in_interface, came.vrf, true);
+    r.link.depth += 1;
+    routing::<u32>(r, now, inner);
+    r.link.depth -= 1;
+}
+
+/// Of ESP in UDP its header's length.
+fn udp_len(layers: &Layers) -> usize {
+    if layers.protocol == protocol::UDP { UDP } else { 0 }
+}
+
+/// Decrypts ESP, which begins at `start` of a frame's bytes, where it is, and makes a frame of what is inside: says
+/// where. Nothing if nothing is inside.
+fn open(
+    r: &mut Router,
+    bytes: &mut [u8],
+    outer: &Layers,
+    start: usize,
+) -> Result<Option<Range<usize>>, Discard> {
+    let (l3, end) = (usize::from(outer.l3), usize::from(outer.l3_end));
+    let header = start - l3 - udp_len(outer);
+    let esp = bytes.get_mut(start..end).filter(|esp| esp.len() > ESP);
+    let esp = esp.ok_or(Discard::MalformedTunnel)?;
     let word = |at: usize| u32::from_be_bytes([esp[at], esp[at + 1], esp[at + 2], esp[at + 3]]);
     let (spi, sequence) = (word(0), word(4));
-    let Some(child) = r.services.ipsec.children.get_mut(&spi) else {
-        return match p.layers.protocol {
-            // It is told, so that it asks for other keys by and by.
-            protocol::ESP => no_listener(r, now, p),
-            _ => r.discard(p, Discard::NoSecurityAssociation),
-        };
-    };
+    let child = r.services.ipsec.children.get_mut(&spi).ok_or(Discard::NoSecurityAssociation)?;
     if !child.window.is_new(sequence) {
-        return r.discard(p, Discard::Repeated);
+        return Err(Discard::Repeated);
     }
-    let Some(plain) = child.sealers[0].open(esp, ESP) else {
-        return r.discard(p, Discard::Undecryptable);
-    };
+    let plain = child.sealers[0].open(esp, ESP).ok_or(Discard::Undecryptable)?;
     child.window.note(sequence);
     let (begin, tail) = (start + plain.start, start + plain.end);
+    if plain.len() < 2 {
+        return Err(Discard::MalformedTunnel);
+    }
     let (padding, next) = (usize::from(bytes[tail - 2]), bytes[tail - 1]);
-    let Some(last) = (tail - 2).checked_sub(padding).filter(|last| *last >= begin) else {
-        return r.discard(p, Discard::MalformedTunnel);
-    };
+    let last = (tail - 2).checked_sub(padding).filter(|last| *last >= begin);
+    let last = last.ok_or(Discard::MalformedTunnel)?;
     child.counts[0].add((last - begin) as u64);
     // Behind NAT the other end may have another address by now.
-    if child.in_nat && p.layers.protocol == protocol::UDP {
-        child.ends.1 = from;
+    if child.in_nat && outer.protocol == protocol::UDP {
+        child.ends.1 = End { address: outer.tuple.src, port: outer.tuple.src_port };
+    }
+    if next == NOTHING_INSIDE {
+        return Ok(None);
+    }
+    if child.is_tunnel != (next == IPV4_INSIDE) {
+        return Err(Discard::MalformedTunnel);
     }
     let (is_tunnel, policy) = (child.is_tunnel, child.policy.item);
-    if next == NOTHING_INSIDE {
-        return r.consume(p);
-    }
-    if is_tunnel != (next == IPV4_INSIDE) {
-        return r.discard(p, Discard::MalformedTunnel);
-    }
-    // The other end has shown that it knows these keys: so what leaves goes by them, too.
-    take_over(r, policy, spi);
-    r.tell(|| Event::Decrypted { spi });
     let at = if is_tunnel { begin } else { begin - header };
     let macs: [u8; 12] = std::array::from_fn(|n| bytes[n]);
     if !is_tunnel {
@@ -334,6 +408,7 @@ fn decrypt(r: &mut Router, now: Moment, mut p: Packet, start: usize) {
         let ip = &mut bytes[at..last];
         let len = ip.len() as u16;
         ip[2..4].copy_from_slice(&len.to_be_bytes());
+        ip[6..8].fill(0);
         ip[9] = next;
         ip[10..12].fill(0);
         let sum = checksum::of(&ip[..header]);
@@ -341,26 +416,18 @@ fn decrypt(r: &mut Router, now: Moment, mut p: Packet, start: usize) {
     }
     bytes[at - 14..at - 2].copy_from_slice(&macs);
     bytes[at - 2..at].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-    p.frame.truncate(last);
-    p.frame.pull(at - 14);
-    let (port, in_interface, vrf) = (p.port, p.in_interface, p.vrf);
-    let frame = r.recycle(p);
-    let layers = match layers::network(r.io.slab.bytes(&frame)) {
-        Ok(layers) if layers.ether_type == ETHERTYPE_IPV4 => layers,
-        _ => return r.discard_frame(frame, Discard::MalformedTunnel),
-    };
-    let admits = |child: &Child| child.admits(&layers.tuple);
-    if !r.services.ipsec.children.get(&spi).is_some_and(admits) {
-        return r.discard_frame(frame, Discard::OutsidePolicy);
+    let inside = at - 14..last;
+    let layers = layers::network(&bytes[inside.clone()]).ok();
+    let layers = layers.filter(|layers| layers.ether_type == ETHERTYPE_IPV4);
+    let layers = layers.ok_or(Discard::MalformedTunnel)?;
+    let child = r.services.ipsec.children.get(&spi);
+    if !child.is_some_and(|child| child.admits(&layers.tuple)) {
+        return Err(Discard::OutsidePolicy);
     }
-    if r.link.depth >= MOST {
-        return r.discard_frame(frame, Discard::TunnelLoop);
-    }
-    let mut inner = r.packet(frame, layers, port);
-    (inner.in_interface, inner.vrf, inner.is_decrypted) = (in_interface, vrf, true);
-    r.link.depth += 1;
-    routing::<u32>(r, now, inner);
-    r.link.depth -= 1;
+    // The other end has shown that it knows these keys: so what leaves goes by them, too.
+    take_over(r, policy, spi);
+    r.tell(|| Event::Decrypted { spi });
+    Ok(Some(inside))
 }
 
 /// Packets of a policy leave by the newest of its children that the other end uses.

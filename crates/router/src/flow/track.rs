@@ -1,6 +1,6 @@
 //! The CONNECTION TRACKING box: pieces put together, connections found, FastTrack's fork.
 
-use super::help;
+use super::{help, ipsec};
 use crate::discard::Discard;
 use crate::firewall::connection::{Connections, FlowId};
 use crate::firewall::mark::Mark;
@@ -74,7 +74,12 @@ pub(super) fn fasttracked<F: Stacked>(r: &Router, p: &Packet) -> Option<FlowId> 
 
 /// Collects a fragment; the packet goes on when its datagram is complete.
 pub(super) fn reassemble<F: Stacked>(r: &mut Router, now: Moment, p: Packet) -> Option<Packet> {
-    let (port, in_interface) = (p.port, p.in_interface);
+    // No piece in the clear comes among those that were encrypted.
+    if ipsec::is_in_the_clear(r, &p) {
+        r.discard(p, Discard::NotEncrypted);
+        return None;
+    }
+    let (port, in_interface, is_decrypted) = (p.port, p.in_interface, p.is_decrypted);
     let (ends, next_header_at, headers, bound) = (p.ends, p.next_header_at, p.headers, p.bound);
     let (marks, notrack, vrf, source_route) = (p.marks, p.notrack, p.vrf, p.source_route);
     let layers = p.layers;
@@ -102,7 +107,7 @@ pub(super) fn reassemble<F: Stacked>(r: &mut Router, now: Moment, p: Packet) -> 
             (whole.marks, whole.notrack) = (marks, notrack);
             (whole.ends, whole.headers, whole.bound) = (ends, headers, bound);
             (whole.next_header_at, whole.source_route) = (next_header_at, source_route);
-            whole.vrf = vrf;
+            (whole.vrf, whole.is_decrypted) = (vrf, is_decrypted);
             Some(whole)
         }
     }

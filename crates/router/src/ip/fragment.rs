@@ -24,10 +24,23 @@ pub fn split(
     frame: Frame,
     l3: usize,
     mtu: usize,
+    emit: impl FnMut(Frame),
+) -> bool {
+    let slab = pool.slab().clone();
+    let whole = split_bytes(pool, slab.bytes(&frame), l3, mtu, emit);
+    pool.free(frame);
+    whole
+}
+
+/// [`split`] of what is in no frame: longer, maybe, than one is.
+pub(crate) fn split_bytes(
+    pool: &mut Pool,
+    bytes: &[u8],
+    l3: usize,
+    mtu: usize,
     mut emit: impl FnMut(Frame),
 ) -> bool {
     let slab = pool.slab().clone();
-    let bytes = slab.bytes(&frame);
     let header_len = usize::from(bytes[l3] & 0x0f) * 4;
     let total = usize::from(u16::from_be_bytes([bytes[l3 + 2], bytes[l3 + 3]]));
     let field = u16::from_be_bytes([bytes[l3 + 6], bytes[l3 + 7]]);
@@ -67,7 +80,6 @@ pub fn split(
         emit(fragment);
         at += take;
     }
-    pool.free(frame);
     whole
 }
 

@@ -124,6 +124,47 @@ fn what_becomes_too_long() {
     pair.balanced();
 }
 
+/// A frame's packet in pieces of 1,500 bytes.
+fn pieces(frame: &[u8]) -> Vec<Vec<u8>> {
+    let (head, body) = frame.split_at(34);
+    let chunks = body.chunks(1480).enumerate();
+    let piece = |(n, chunk): (usize, &[u8])| {
+        let mut piece = [head, chunk].concat();
+        let more = if n * 1480 + chunk.len() < body.len() { 0x2000 } else { 0 };
+        piece[16..18].copy_from_slice(&(20 + chunk.len() as u16).to_be_bytes());
+        piece[20..22].copy_from_slice(&(more | (n * 1480 / 8) as u16).to_be_bytes());
+        piece[24..26].fill(0);
+        let sum = wire::checksum::of(&piece[14..34]);
+        piece[24..26].copy_from_slice(&sum.to_be_bytes());
+        piece
+    };
+    chunks.map(piece).collect()
+}
+
+/// A datagram of many pieces, each of which is encrypted by itself.
+#[test]
+fn what_is_longer_than_a_frame() {
+    for more in [
+        "",
+        "/ip firewall connection tracking set enabled=yes",
+        "/ip ipsec proposal set [find] enc-algorithms=aes-128-gcm",
+    ] {
+        let mut pair = pair(more);
+        for len in [2000, 4000, 9000] {
+            let payload = vec![7; len];
+            let sent = datagram(&payload).build();
+            let mut out = Vec::new();
+            for piece in pieces(&sent) {
+                out.extend(pair.pass(&piece));
+            }
+            let bytes: usize = out.iter().map(|frame| frame.len() - 34).sum();
+            assert_eq!(bytes, len + 8, "{more} {len}: {}", state(&mut pair));
+            assert!(pair.seen.iter().all(|(_, frame)| is_esp(frame)), "{more} {len}");
+        }
+        pair.balanced();
+    }
+}
+
 /// What is typed beside, and what becomes of a packet: whether it arrives, encrypted, and why not.
 #[test]
 fn who_gets_through() {

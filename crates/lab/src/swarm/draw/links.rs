@@ -212,6 +212,9 @@ impl Drawing {
                 let add =
                     format!("/interface {kind} add name=u{port} remote-address={}{id}", below[1]);
                 self.line(at, format!("{add} keepalive=500ms,3"));
+                if vlan.is_multiple_of(3) {
+                    self.encrypt(at, port, below);
+                }
                 format!("u{port}")
             }
             Make::L2tpEther => {
@@ -236,6 +239,21 @@ impl Drawing {
                 }
                 format!("t{port}")
             }
+        }
+    }
+
+    /// All between two ends is encrypted.
+    fn encrypt(&mut self, at: usize, port: u8, [own, other]: [&String; 2]) {
+        let add = format!("/ip ipsec peer add name=p{port} address={other}/32 exchange-mode=ike2");
+        let policy = format!("src-address={own}/32 dst-address={other}/32");
+        for line in [
+            "/ip ipsec profile set [find] dh-group=x25519 dpd-interval=2s lifetime=15s".to_string(),
+            "/ip ipsec proposal set [find] pfs-group=x25519 lifetime=10s".to_string(),
+            add,
+            format!("/ip ipsec identity add peer=p{port} secret=s"),
+            format!("/ip ipsec policy add peer=p{port} {policy}"),
+        ] {
+            self.line(at, line);
         }
     }
 

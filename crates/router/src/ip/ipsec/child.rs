@@ -15,7 +15,8 @@ impl Turn<'_> {
         &mut self,
         sa: &mut IkeSa,
         policy: &Arc<Policy>,
-        (spi, [i, r], shared): (u32, &[Vec<u8>; 2], Option<(Group, Vec<u8>)>),
+        (spi, [i, r]): (u32, &[Vec<u8>; 2]),
+        shared: Option<(Group, Vec<u8>)>,
         all: &[Payload<'_>],
     ) -> Answer<()> {
         let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
@@ -212,7 +213,7 @@ impl Turn<'_> {
             }
             _ => None,
         };
-        self.child_made(sa, policy, (spi, &[nonce.to_vec(), other], shared), all)
+        self.child_made(sa, policy, (spi, &[nonce.to_vec(), other]), shared, all)
     }
 
     /// The keys of the IKE SA itself are to be made anew.

@@ -47,7 +47,7 @@ pub(crate) struct Turn<'a> {
 pub(super) const AGAIN: Duration = Duration::from_millis(500);
 pub(super) const PROBES_APART: Duration = Duration::from_secs(5);
 /// Whoever was not reached is not asked sooner.
-pub(super) const RETRY: Duration = Duration::from_secs(10);
+pub(super) const RETRY: Duration = Duration::from_secs(5);
 /// A nonce's bytes.
 pub(super) const NONCE: usize = 32;
 
@@ -248,7 +248,12 @@ impl Turn<'_> {
                 done
             }
             Asked::Probe => Ok(()),
-            Asked::Delete { all } => return !all,
+            // What the other end had sent by them before it knew has come by now.
+            Asked::Delete(spis) => {
+                spis.into_iter().for_each(|spi| self.end_child(spi));
+                Ok(())
+            }
+            Asked::Close => return false,
         };
         if let Err(why) = outcome {
             self.say(format!("{} refuses keys: {}", sa.peer.name, word(why)));

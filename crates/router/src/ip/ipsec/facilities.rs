@@ -114,7 +114,7 @@ fn policy(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
     }
 }
 
-fn text(text: impl ToString) -> Value {
+fn text(text: &(impl ToString + ?Sized)) -> Value {
     Value::Text(text.to_string())
 }
 
@@ -135,9 +135,9 @@ fn active_peers(status: &RouterStatus) -> Vec<Item> {
             Phase::Auth => "message-2-sent",
             Phase::Up => "established",
         };
-        let [spi_i, spi_r] = sa.spis.map(|spi| text(format_args!("{spi:016x}")));
+        let [spi_i, spi_r] = sa.spis.map(|spi| text(&format_args!("{spi:016x}")));
         Values::from([
-            ("id", text(id)),
+            ("id", text(&id)),
             ("state", text(word)),
             ("uptime", seconds(status.now.since(sa.since))),
             ("ph2-total", number(children as u64)),
@@ -176,7 +176,7 @@ fn installed_sas(status: &RouterStatus) -> Vec<Item> {
             ("esp", Value::Bool(true)),
             ("hw-aead", Value::Bool(false)),
             ("ah", Value::Bool(false)),
-            ("spi", text(format_args!("{:#x}", child.spis[way]))),
+            ("spi", text(&format_args!("{:#x}", child.spis[way]))),
             ("src-address", from),
             ("dst-address", to),
             ("state", text(if is_used { "mature" } else { "dying" })),

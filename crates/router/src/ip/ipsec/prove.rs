@@ -105,7 +105,7 @@ impl Turn<'_> {
         self.up(sa);
         let Some(setup) = sa.setup.take() else { return Ok(()) };
         let Setup { nonces, policy: Some(policy), spi, .. } = *setup else { return Ok(()) };
-        let done = self.child_made(sa, &policy, (spi, &nonces, None), all);
+        let done = self.child_made(sa, &policy, (spi, &nonces), None, all);
         if let Err(why) = done {
             self.say(format!("{} refuses keys: {}", sa.peer.name, word(why)));
             self.ike.retry.insert(sa.peer.item, self.now + RETRY);

@@ -192,10 +192,9 @@ pub(super) enum Asked {
         nonce: Vec<u8>,
     },
     Probe,
-    /// That something is over, and whether that is the IKE SA itself.
-    Delete {
-        all: bool,
-    },
+    /// That these children are over; that the IKE SA is.
+    Delete(Vec<u32>),
+    Close,
 }
 
 /// What is to be asked when nothing else is.

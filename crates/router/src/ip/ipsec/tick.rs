@@ -11,7 +11,9 @@ use wire::ike::{exchange, notify, payload};
 
 /// An IKE SA that has not come up by then is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
-const TRIES: u32 = 6;
+const TRIES: u32 = 8;
+/// No longer than that is an answer waited for before it is asked for again.
+const LATEST: Duration = Duration::from_secs(4);
 /// Packets after which keys are made anew, before their numbers end.
 const LAST: u32 = 1 << 31;
 
@@ -98,7 +100,8 @@ impl Turn<'_> {
                 self.ike.retry.insert(item, self.now + RETRY);
                 return false;
             }
-            let apart = if is_probe { PROBES_APART } else { AGAIN * (1 << pending.tries) };
+            let apart =
+                if is_probe { PROBES_APART } else { (AGAIN * (1 << pending.tries)).min(LATEST) };
             (pending.tries, pending.again) = (pending.tries + 1, self.now + apart);
             *next = (*next).min(pending.again);
             let bytes = pending.bytes.clone();
@@ -153,13 +156,12 @@ impl Turn<'_> {
             Wish::Close => {
                 let mut message = Turn::request(sa, exchange::INFORMATIONAL);
                 message.delete(&[]);
-                self.ask(sa, message, Asked::Delete { all: true });
+                self.ask(sa, message, Asked::Close);
             }
             Wish::Delete(spis) => {
                 let mut message = Turn::request(sa, exchange::INFORMATIONAL);
                 message.delete(&spis);
-                spis.into_iter().for_each(|spi| self.end_child(spi));
-                self.ask(sa, message, Asked::Delete { all: false });
+                self.ask(sa, message, Asked::Delete(spis));
             }
             Wish::Rekey => {
                 let Some(&group) = sa.keys.as_ref().map(|keys| &keys.suite.group) else { return };
