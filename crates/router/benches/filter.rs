@@ -112,6 +112,7 @@ impl Bench {
             names: &names,
             marks: &MarkBook::default(),
             use_ip_firewall: false,
+            ipsec: false,
             book: &mut book,
             slots: &mut slots,
         });

@@ -583,7 +583,7 @@ mod tests {
         ] {
             let bytes = Group(group).prime().unwrap().to_be_bytes();
             let last = bytes[bytes.len() - 16..].first_chunk().unwrap();
-            assert_eq!(u64::from_be_bytes(*last), expected, "{group}: {:x?}", bytes);
+            assert_eq!(u64::from_be_bytes(*last), expected, "{group}: {bytes:x?}");
         }
     }
 
