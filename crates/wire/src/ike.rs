@@ -6,8 +6,8 @@
 //!  SK: IV │ payloads, padding, its length │ ICV                             the last, encrypted
 //! ```
 //!
-//! A payload's own number stands in the one in front of it. Nothing is encrypted or decrypted here: [`Header::sealed`]
-//! says where that begins.
+//! A payload's own number stands in the one in front of it. Nothing is encrypted or decrypted here:
+//! [`Message::enclose`] makes room for it.
 
 use crate::bytes::{be16, be32};
 use std::net::Ipv4Addr;
