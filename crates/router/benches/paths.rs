@@ -525,8 +525,21 @@ fn sessions(c: &mut Criterion) {
         let bare = "/ppp profile set default change-tcp-mss=no\n";
         let tracked = "/ip firewall connection tracking set enabled=yes\n";
         for (with, more) in [("", bare), (", conntrack", tracked)] {
-            let (mut device, traffic) = sessions::logged_in(kind, more, flows);
+            let (mut device, traffic) = sessions::logged_in(kind, more, flows, 0);
             run(c, &format!("{}, in and out{with}", kind.0), &mut device, &traffic);
+        }
+    }
+    for (name, proposal) in [
+        ("AES-128-GCM", "enc-algorithms=aes-128-gcm"),
+        ("AES-128-CBC and SHA-1", "enc-algorithms=aes-128-cbc auth-algorithms=sha1"),
+        ("AES-256-CBC and SHA-256", "enc-algorithms=aes-256-cbc auth-algorithms=sha256"),
+    ] {
+        let (server, client) = sessions::ipsec(proposal);
+        for (len, payload) in [(64, 18), (1400, 1354)] {
+            let kind = (name, &server[..], &client[..]);
+            let (mut device, mut traffic) = sessions::logged_in(kind, "", flows, payload);
+            traffic.truncate(1);
+            run(c, &format!("IPsec, {name}, {len} bytes, out"), &mut device, &traffic);
         }
     }
     let bond = "/interface bonding add slaves=ether2 mode=balance-xor\n";

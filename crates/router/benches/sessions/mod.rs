@@ -32,14 +32,33 @@ pub(crate) const KINDS: [(&str, &str, &str); 2] = [
     ),
 ];
 
+/// The same of IPsec, with this proposal.
+pub(crate) fn ipsec(proposal: &str) -> (String, String) {
+    let end = |gateway: &str, other: &str, [from, to]: [&str; 2]| {
+        format!(
+            "/ip route add dst-address={to} gateway={gateway}
+/ip ipsec profile set [find] dh-group=x25519
+/ip ipsec proposal set [find] pfs-group=none {proposal}
+/ip ipsec peer add name=p address={other}/32 exchange-mode=ike2
+/ip ipsec identity add peer=p secret=word
+/ip ipsec policy add peer=p tunnel=yes src-address={from} dst-address={to}\n"
+        )
+    };
+    let nets = ["10.0.1.0/24", "10.0.9.0/24"];
+    let [near, far] = ["10.0.2.254", "10.0.2.1"];
+    (end(far, far, nets), end(near, near, [nets[1], nets[0]]))
+}
+
 /// Frames for each port.
 type Traffic = Vec<(usize, Vec<Vec<u8>>)>;
 
-/// A server that a client has logged in to, and UDP of ten hosts through the session, both ways.
+/// A server that a client has logged in to, and UDP of ten hosts through the session, both ways: there with so many
+/// bytes.
 pub(crate) fn logged_in(
     (_, server, client): (&str, &str, &str),
     more: &str,
     flows: usize,
+    len: usize,
 ) -> (Device, Traffic) {
     let mut server = Device::new(&format!("{SERVER}{server}{more}"));
     let mut client = Device::new(&format!("{CLIENT}{client}"));
@@ -60,7 +79,9 @@ pub(crate) fn logged_in(
     let (port, far) = (|n: usize| 10_000 + n as u16, ip(10, 0, 9, 1));
     let host = |n: usize| ip(10, 0, 1, 1) + (n / 1024) as u32;
     let near = MacAddr([6, 0, 0, 0, 0, 1]);
-    let there = |n: usize| frame(near, own_mac(1), craft::udp(host(n), port(n), far, 7));
+    let payload = vec![0; len];
+    let filled = |udp| craft::Frame { payload: &payload, ..udp };
+    let there = |n: usize| frame(near, own_mac(1), filled(craft::udp(host(n), port(n), far, 7)));
     // The packet of a 64-byte frame.
     let long = |udp| craft::Frame { payload: &[0; 18], ..udp };
     let (mac, to) = (MacAddr([6, 0, 0, 0, 9, 1]), MacAddr([2, 0, 0, 0, 9, 1]));
