@@ -366,6 +366,49 @@ fn ends_that_are_silent() {
     pair.balanced();
 }
 
+/// The first one is known by another address, as behind NAT: ESP goes in UDP, both ways, and NAT is kept open.
+#[test]
+fn behind_nat() {
+    /// 192.168.0.1 is 192.168.0.9 to the other one.
+    fn translate(from: usize, frame: &mut Vec<u8>) {
+        let (at, is, becomes) = if from == 0 { (29, 1, 9) } else { (33, 9, 1) };
+        if frame[12..14] != [8, 0] || frame[26..29] != [192, 168, 0] || frame[at] != is {
+            return;
+        }
+        frame[at] = becomes;
+        frame[24..26].fill(0);
+        let sum = wire::checksum::of(&frame[14..34]);
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        if frame[23] == 17 {
+            frame[40..42].fill(0);
+        }
+    }
+    let mut pair = Pair::new(&format!("{PEERS}{POLICY}/ip ipsec peer disable [find]"));
+    pair.changes = translate;
+    let other = &mut pair.routers[1];
+    other.run("/ip ipsec peer set [find] address=192.168.0.9/32 passive=yes disabled=no");
+    other.run("/ip arp add address=192.168.0.9 mac-address=02:00:00:00:00:02 interface=ether2");
+    other.run("/ip route set [find dst-address=10.0.1.0/24] gateway=192.168.0.9");
+    pair.routers[0].run("/ip ipsec peer enable [find]");
+    pair.wait(3);
+    for n in 0..3 {
+        let payload = [n; 100];
+        let sent = datagram(&payload);
+        assert_eq!(pair.pass(&sent.build()), [arrived(&sent)], "{}", state(&mut pair));
+        let (_, frame) = &pair.seen[0];
+        assert_eq!((frame[23], &frame[34..38]), (17, &[0x11, 0x94, 0x11, 0x94][..]), "UDP, 4500");
+        let back = pair.pass_back(&answer(&payload).build());
+        assert_eq!(back.len(), 1, "{}", state(&mut pair));
+    }
+    pair.seen.clear();
+    pair.wait(60);
+    let kept = pair.seen.iter().filter(|(n, frame)| *n == 0 && frame[38..40] == [0, 9]).count();
+    assert!((2..=4).contains(&kept), "{kept}");
+    let text = pair.routers[0].run("/ip ipsec active-peers print");
+    assert!(text.contains(" N "), "{text}");
+    pair.balanced();
+}
+
 /// Packets between the routers themselves: what is behind their own headers is encrypted, of a tunnel as of a ping.
 #[test]
 fn transport() {

@@ -15,6 +15,8 @@ pub(crate) struct Pair {
     pub(crate) seen: Vec<(usize, Vec<u8>)>,
     /// Whether it loses everything.
     pub(crate) cut: bool,
+    /// What it does to frames from one of them.
+    pub(crate) changes: fn(usize, &mut Vec<u8>),
 }
 
 /// Addresses of both: the underlay 192.168.0.n, the hosts' networks 10.0.n.0/24.
@@ -34,7 +36,8 @@ impl Pair {
             rig.run(&at(script, n));
             rig
         };
-        let mut pair = Pair { routers: [router(1), router(2)], seen: Vec::new(), cut: false };
+        let routers = [router(1), router(2)];
+        let mut pair = Pair { routers, seen: Vec::new(), cut: false, changes: |_, _| () };
         pair.settle();
         for n in [1, 2] {
             let rig = &mut pair.routers[n - 1];
@@ -52,8 +55,9 @@ impl Pair {
             let mut moved = false;
             for n in 0..2 {
                 self.routers[n].breathe();
-                for frame in self.routers[n].take(2) {
+                for mut frame in self.routers[n].take(2) {
                     moved = true;
+                    (self.changes)(n, &mut frame);
                     if !self.cut {
                         self.routers[1 - n].send(2, &frame);
                     }

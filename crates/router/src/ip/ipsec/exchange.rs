@@ -18,13 +18,15 @@ use crate::ip::services::Dice;
 use std::time::Duration;
 use wire::Moment;
 use wire::ike::{
-    HEADER, Header, Message, Notify, Payload, deleted, exchange, notify, payload, payloads,
+    HEADER, Header, Message, NAT_PORT, Notify, Payload, deleted, exchange, notify, payload,
+    payloads,
 };
 
 /// A message that is to be sent.
 #[derive(Debug)]
 pub(crate) struct Datagram {
     pub(crate) ends: (End, End),
+    /// Four zeros stand in front of it.
     pub(crate) in_nat: bool,
     pub(crate) bytes: Vec<u8>,
 }
@@ -80,7 +82,8 @@ impl Turn<'_> {
     }
 
     pub(super) fn send(&mut self, sa: &IkeSa, bytes: Vec<u8>) {
-        self.out.push(Datagram { ends: sa.ends, in_nat: sa.in_nat, bytes });
+        let in_nat = sa.ends.0.port == NAT_PORT;
+        self.out.push(Datagram { ends: sa.ends, in_nat, bytes });
     }
 
     pub(super) fn send_request(&mut self, sa: &mut IkeSa, bytes: Vec<u8>, asked: Asked) {
@@ -167,7 +170,7 @@ impl Turn<'_> {
         let inner = &bytes[plain.start..end];
         // From here on it is proven that the other end has said it.
         sa.heard = self.now;
-        sa.ends.1 = ends.1;
+        (sa.ends.0.port, sa.ends.1) = (ends.0.port, ends.1);
         let all = payloads(first, inner).ok_or(Bad)?;
         if header.is_response {
             let pending = sa.pending.take_if(|pending| pending.id == header.id).ok_or(Bad)?;

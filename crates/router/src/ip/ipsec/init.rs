@@ -50,7 +50,7 @@ impl Turn<'_> {
         IkeSa {
             peer: peer.clone(),
             ends,
-            in_nat: ends.0.port == NAT_PORT,
+            in_nat: false,
             began,
             spis,
             phase: Phase::Init,
@@ -62,6 +62,7 @@ impl Turn<'_> {
             pending: None,
             wishes: VecDeque::new(),
             heard: self.now,
+            keep: self.now,
             since: self.now,
             renew: Moment::from_nanos(u64::MAX),
             other_id: None,
@@ -110,7 +111,8 @@ impl Turn<'_> {
         if let Some(sa) = self.ike.sas.values().find(is_again) {
             // It has not heard the answer.
             let answer = sa.setup.as_ref().map(|setup| setup.firsts[1].clone()).ok_or(Bad)?;
-            self.out.push(Datagram { ends, in_nat: sa.in_nat, bytes: answer });
+            let in_nat = ends.0.port == NAT_PORT;
+            self.out.push(Datagram { ends, in_nat, bytes: answer });
             return Ok(());
         }
         let peer = self.settings.peer_at(ends.0.address, ends.1.address).ok_or(Bad)?.clone();
@@ -196,7 +198,7 @@ impl Turn<'_> {
         let [i, r] = &setup.nonces;
         let keys = Keys::new(suite, None, &shared, [i, r], spis, false);
         let mut sa = self.new_sa(&peer, ends, false, spis, setup);
-        sa.in_nat = ends.0.port == NAT_PORT;
+        sa.in_nat = peer.profile.nat_traversal && is_translated(&notes, header.spis, ends);
         (sa.keys, sa.phase, sa.next_id, sa.expected) = (Some(keys), Phase::Auth, 0, 1);
         self.send(&sa, answer);
         self.ike.sas.insert(sa.own_spi(), sa);

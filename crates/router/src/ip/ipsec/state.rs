@@ -58,7 +58,7 @@ pub(crate) struct IkeSa {
     pub(super) peer: Arc<Peer>,
     /// The router's, and the other one.
     pub(super) ends: (End, End),
-    /// Messages and packets go in UDP to the port for those behind NAT.
+    /// There is NAT on the way: packets go in UDP.
     pub(super) in_nat: bool,
     /// The router began it.
     pub(super) began: bool,
@@ -75,6 +75,8 @@ pub(crate) struct IkeSa {
     pub(super) pending: Option<Pending>,
     pub(super) wishes: VecDeque<Wish>,
     pub(super) heard: Moment,
+    /// When NAT on the way is to be kept open again.
+    pub(super) keep: Moment,
     pub(super) since: Moment,
     /// When its keys are to be made anew.
     pub(super) renew: Moment,

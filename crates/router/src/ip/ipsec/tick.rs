@@ -1,6 +1,6 @@
 //! Timers of IKE: peers asked, asked again, keys made anew, silent ends given up.
 
-use super::exchange::{AGAIN, NONCE, PROBES_APART, RETRY, Turn};
+use super::exchange::{AGAIN, Datagram, NONCE, PROBES_APART, RETRY, Turn};
 use super::propose::{offer, offer_child};
 use super::settings::{Action, Policy};
 use super::state::{Asked, IkeSa, Wish};
@@ -12,6 +12,8 @@ use wire::ike::{exchange, notify, payload};
 /// An IKE SA that has not come up by then is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 const TRIES: u32 = 8;
+/// NAT forgets who is silent for longer (RFC 3948 §4).
+const KEPT_OPEN: Duration = Duration::from_secs(20);
 /// No longer than that is an answer waited for before it is asked for again.
 const LATEST: Duration = Duration::from_secs(4);
 /// Packets after which keys are made anew, before their numbers end.
@@ -110,6 +112,10 @@ impl Turn<'_> {
         }
         if !sa.is_up() {
             return true;
+        }
+        if sa.in_nat && self.now >= sa.keep {
+            sa.keep = self.now + KEPT_OPEN;
+            self.out.push(Datagram { ends: sa.ends, in_nat: false, bytes: vec![0xff] });
         }
         self.wish(sa);
         if let Some(wish) = sa.wishes.pop_front() {
