@@ -370,7 +370,7 @@ fn ends_that_are_silent() {
 #[test]
 fn behind_nat() {
     /// 192.168.0.1 is 192.168.0.9 to the other one.
-    fn translate(from: usize, frame: &mut Vec<u8>) {
+    fn translate(from: usize, frame: &mut [u8]) {
         let (at, is, becomes) = if from == 0 { (29, 1, 9) } else { (33, 9, 1) };
         if frame[12..14] != [8, 0] || frame[26..29] != [192, 168, 0] || frame[at] != is {
             return;

@@ -16,7 +16,7 @@ pub(crate) struct Pair {
     /// Whether it loses everything.
     pub(crate) cut: bool,
     /// What it does to frames from one of them.
-    pub(crate) changes: fn(usize, &mut Vec<u8>),
+    pub(crate) changes: fn(usize, &mut [u8]),
 }
 
 /// Addresses of both: the underlay 192.168.0.n, the hosts' networks 10.0.n.0/24.
