@@ -215,6 +215,7 @@ impl Router {
         trial.v6.icmp_limit = self.v6.icmp_limit;
         trial.v6.neighbours = self.v6.neighbours.trial();
         trial.services.v6.clone_from(&self.services.v6);
+        trial.services.ipsec = self.services.ipsec.clone();
         trial.tools.echoes.clone_from(&self.tools.echoes);
         trial.stats.interface_counts = vec![Default::default(); self.stats.interface_counts.len()];
         // Chores are for routers whose time goes on.
