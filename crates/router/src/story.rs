@@ -127,6 +127,8 @@ pub(crate) enum Event {
         src: u32,
         dst: u32,
     },
+    /// A policy has it encrypted.
+    Encrypts,
     /// From here on it is ESP with this SPI, between these addresses.
     Encrypted {
         spi: u32,

@@ -173,6 +173,7 @@ fn meet_some(r: &mut Router, now: Moment, mut p: Packet) -> Option<(Packet, bool
         return None;
     }
     p.fast = false;
+    r.tell(|| Event::Encrypts);
     Some((p, true))
 }
 

@@ -170,6 +170,7 @@ impl<'a> Writer<'a> {
                 let name = self.name(*tunnel).to_string();
                 self.text(&format!("into a packet of {name}, from {src} to {dst}:"));
             }
+            Event::Encrypts => self.text("a policy has it encrypted"),
             Event::Encrypted { spi, own, other } => {
                 let (own, other) = (Ipv4Addr::from(*own), Ipv4Addr::from(*other));
                 self.text(&format!(
