@@ -10,7 +10,6 @@
 //! [`Message::enclose`] makes room for it.
 
 use crate::bytes::{be16, be32};
-use std::net::Ipv4Addr;
 
 /// The UDP port.
 pub const PORT: u16 = 500;
@@ -53,11 +52,9 @@ pub mod payload {
 pub mod notify {
     #![allow(missing_docs)] // the RFC's words
     pub const UNSUPPORTED_CRITICAL_PAYLOAD: u16 = 1;
-    pub const INVALID_MESSAGE_ID: u16 = 9;
     pub const NO_PROPOSAL_CHOSEN: u16 = 14;
     pub const INVALID_KE_PAYLOAD: u16 = 17;
     pub const AUTHENTICATION_FAILED: u16 = 24;
-    pub const NO_ADDITIONAL_SAS: u16 = 35;
     pub const TS_UNACCEPTABLE: u16 = 38;
     pub const TEMPORARY_FAILURE: u16 = 43;
     pub const CHILD_SA_NOT_FOUND: u16 = 44;
@@ -69,7 +66,6 @@ pub mod notify {
     pub const COOKIE: u16 = 16390;
     pub const USE_TRANSPORT_MODE: u16 = 16391;
     pub const REKEY_SA: u16 = 16393;
-    pub const ESP_TFC_PADDING_NOT_SUPPORTED: u16 = 16394;
 }
 
 /// What proposals are for.
@@ -296,13 +292,6 @@ impl Selector {
         (self.protocol == 0 || self.protocol == protocol)
             && (self.ports[0]..=self.ports[1]).contains(&port)
             && (self.addresses[0]..=self.addresses[1]).contains(&address)
-    }
-}
-
-impl std::fmt::Display for Selector {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [first, last] = self.addresses.map(Ipv4Addr::from);
-        write!(f, "{first}-{last}")
     }
 }
 

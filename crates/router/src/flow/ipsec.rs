@@ -11,7 +11,7 @@
 //! ```
 
 use super::leave::Leaving;
-use super::local::{no_listener, refuse};
+use super::local::refuse;
 use super::routing;
 use super::tunnel::{MOST, in_one_piece, send_outer};
 use crate::discard::Discard;
@@ -21,7 +21,7 @@ use crate::ip::datagram::{self, End};
 use crate::ip::dns::resolver::own_address;
 use crate::ip::fragment;
 use crate::ip::icmp::{self, write_ipv4};
-use crate::ip::ipsec::exchange::Turn;
+use crate::ip::ipsec::exchange::{Bad, Turn};
 use crate::ip::ipsec::is_own;
 use crate::ip::ipsec::settings::{Action, Settings};
 use crate::packet::Packet;
@@ -85,19 +85,14 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
     );
     let message = message.to_vec();
     r.tell(|| Event::Local);
-    let done = turn(r, now, |turn, _| turn.received(ends, &message));
-    match done {
-        Some(Ok(())) => r.consume(p),
-        _ => r.discard(p, Discard::BadIke),
+    match turn(r, now, |turn, _| turn.received(ends, &message)) {
+        Ok(()) => r.consume(p),
+        Err(Bad) => r.discard(p, Discard::BadIke),
     }
 }
 
 /// Lets IKE do what is due, or take a message, and sends what comes of it.
-fn turn<T>(
-    r: &mut Router,
-    now: Moment,
-    run: impl FnOnce(&mut Turn<'_>, &Router) -> T,
-) -> Option<T> {
+fn turn<T>(r: &mut Router, now: Moment, run: impl FnOnce(&mut Turn<'_>, &Router) -> T) -> T {
     let settings = r.program.ipsec.clone();
     let nothing = Settings::default();
     let settings = settings.as_deref().unwrap_or(&nothing);
@@ -116,7 +111,7 @@ fn turn<T>(
             if datagram.in_nat { [&NO_SPI[..], &datagram.bytes].concat() } else { datagram.bytes };
         datagram::send(r, now, datagram.ends, &marked);
     }
-    Some(done)
+    done
 }
 
 /// Lets IKE do what is due.
@@ -192,7 +187,12 @@ pub(super) fn encrypt(r: &mut Router, now: Moment, leaving: Leaving) {
 fn encrypt_one(r: &mut Router, now: Moment, frame: Frame, l3: u16) {
     let layers = layers::network(r.io.slab.bytes(&frame)).unwrap_or_default();
     let policy = r.ipsec_out(&layers.tuple).map(|policy| policy.item);
-    let Some(at) = policy.and_then(|item| child_of(r, item)) else {
+    // The other end may have agreed to a part of the policy only.
+    let admits = |at: &u32| {
+        let child = r.services.ipsec.children.get(at);
+        child.is_some_and(|child| child.admits(&layers.tuple.reversed()))
+    };
+    let Some(at) = policy.and_then(|item| child_of(r, item)).filter(admits) else {
         return r.discard_frame(frame, Discard::NoSecurityAssociation);
     };
     if r.link.depth >= MOST {
@@ -246,10 +246,11 @@ fn sealed(r: &mut Router, frame: &Frame, layers: &Layers, l3: usize, at: u32) ->
     if len - 14 > usize::from(u16::MAX) {
         return None;
     }
+    let sequence = child.sequence.checked_add(1)?;
     let mut new = r.io.pool.alloc(len)?;
-    child.sequence = child.sequence.checked_add(1)?;
-    child.counts[1].add((packet.len()) as u64);
-    let (own, other, spi, sequence) = (child.ends.0, child.ends.1, child.spis[1], child.sequence);
+    child.sequence = sequence;
+    child.counts[1].add(packet.len() as u64);
+    let (own, other, spi) = (child.ends.0, child.ends.1, child.spis[1]);
     let bytes = slab.bytes_mut(&mut new);
     bytes[..12].fill(0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
@@ -295,10 +296,6 @@ fn decrypt(r: &mut Router, now: Moment, mut p: Packet, start: usize) {
     let inside = match opened {
         Ok(Some(inside)) => inside,
         Ok(None) => return r.consume(p),
-        // It is told, so that it asks for other keys by and by.
-        Err(Discard::NoSecurityAssociation) if p.layers.protocol == protocol::ESP => {
-            return no_listener(r, now, p);
-        }
         Err(why) => return r.discard(p, why),
     };
     p.frame.truncate(inside.end);

@@ -301,6 +301,9 @@ fn what_is_not_let_in() {
         ..craft::udp(ip(10, 0, 1, 1), 1000, ip(10, 0, 2, 1), 2000)
     };
     refuses(other, &clear.build(), Discard::NotEncrypted);
+    let mut of_nobody = esp.clone();
+    of_nobody[34] ^= 1;
+    refuses(other, &of_nobody, Discard::NoSecurityAssociation);
     for at in [41, 42, 60, esp.len() - 1] {
         let mut changed = esp.clone();
         changed[at] ^= 1;
@@ -318,6 +321,41 @@ fn what_is_not_let_in() {
     }
     assert_eq!(pair.pass(&sent).len(), 1, "{}", state(&mut pair));
     pair.balanced();
+}
+
+/// What the other end has agreed to a part of: nothing else goes by its keys.
+#[test]
+fn a_part_of_a_policy() {
+    let mut pair = Pair::new(&format!("{PEERS}{POLICY}/ip ipsec peer set [find] passive=yes"));
+    let one = &mut pair.routers[0];
+    one.run("/ip ipsec policy set [find peer=p] src-address=10.0.1.0/25");
+    one.run("/ip ipsec peer set [find] passive=no");
+    pair.wait(3);
+    assert_eq!(pair.pass(&datagram(&[7; 100]).build()).len(), 1, "{}", state(&mut pair));
+    let out = pair.pass_back(&answer(&[7; 100]).build());
+    assert_eq!(out.len(), 1, "{}", state(&mut pair));
+    let beyond = craft::Frame { dst: ip(10, 0, 1, 200), ..answer(&[7; 100]) };
+    let out = pair.pass_back(&beyond.build());
+    let n = pair.routers[1].router.discards().get(Discard::NoSecurityAssociation);
+    assert_eq!((out.len(), pair.seen.len(), n), (0, 0, 1), "{}", state(&mut pair));
+    pair.balanced();
+}
+
+/// What cannot be is refused where it is typed.
+#[test]
+fn what_is_refused() {
+    let mut rig = Rig::new(2, "");
+    for (line, why) in [
+        ("policy add src-address=2001:db8::/32", "IPsec is of IPv4"),
+        ("peer add address=10.0.0.1", "exchange-mode"),
+        ("peer add address=10.0.0.1 exchange-mode=main", "IKEv1 is not built"),
+        ("identity add peer=nobody secret=x", "does not match any value of peer"),
+        ("proposal add enc-algorithms=twofish", "AES in CBC and GCM"),
+        ("profile add dh-group=modp768", "modp1024 to modp4096"),
+    ] {
+        let refused = rig.try_run(&format!("/ip ipsec {line}")).expect_err(line);
+        assert!(refused.text.contains(why), "{line}: {}", refused.text);
+    }
 }
 
 /// Of packets that go on and on none is lost while keys are made anew.

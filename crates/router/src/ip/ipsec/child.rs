@@ -1,13 +1,13 @@
 //! Children (RFC 7296 §1.3): keys that packets are encrypted with, and IKE's own made anew.
 
 use super::crypt::{Group, Sealer};
-use super::exchange::{Answer, NONCE, Turn, has, read_ke, refusal};
+use super::exchange::{Answer, NONCE, Turn, body, has, notes, read_ke, read_nonce, refusal};
 use super::propose::{ChildSuite, Suite, choose, choose_child};
 use super::settings::{Action, Policy};
-use super::state::{Asked, Child, IkeSa, Keys, Pending, Phase, Setup, Window, Wish};
+use super::state::{Asked, Child, IkeSa, Keys, Phase, Setup, Window, Wish};
 use std::sync::Arc;
 use wire::Moment;
-use wire::ike::{Message, Notify, Payload, Proposal, Selector, notify, payload, protocol};
+use wire::ike::{Message, Payload, Proposal, Selector, notify, payload, protocol};
 
 impl Turn<'_> {
     /// What the answer says of a child that was asked for.
@@ -19,9 +19,8 @@ impl Turn<'_> {
         shared: Option<(Group, Vec<u8>)>,
         all: &[Payload<'_>],
     ) -> Answer<()> {
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
         let refused = refusal(all);
-        let offered = body(payload::SA).and_then(Proposal::read_all);
+        let offered = body(all, payload::SA).and_then(Proposal::read_all);
         let offered = offered.ok_or(refused.unwrap_or(notify::NO_PROPOSAL_CHOSEN))?;
         let (suite, _, other_spi) = choose_child(&policy.proposal, &offered, shared.is_some())
             .ok_or(notify::NO_PROPOSAL_CHOSEN)?;
@@ -29,7 +28,7 @@ impl Turn<'_> {
             return Err(notify::NO_PROPOSAL_CHOSEN);
         }
         let side = |kind, mine: &Selector| {
-            let said = Selector::read_all(body(kind)?)?;
+            let said = Selector::read_all(body(all, kind)?)?;
             said.iter().find_map(|one| one.and(mine))
         };
         let own = side(payload::TS_I, &policy.own).ok_or(notify::TS_UNACCEPTABLE)?;
@@ -49,7 +48,7 @@ impl Turn<'_> {
     }
 
     /// A child with its keys: for what comes, and for what leaves.
-    pub(super) fn new_child(
+    fn new_child(
         &self,
         sa: &IkeSa,
         policy: &Arc<Policy>,
@@ -85,32 +84,41 @@ impl Turn<'_> {
         all: &[Payload<'_>],
         to: &mut Message,
     ) -> Answer<()> {
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
-        let offered = body(payload::SA).and_then(Proposal::read_all);
+        let offered = body(all, payload::SA).and_then(Proposal::read_all);
         let offered = offered.ok_or(notify::NO_PROPOSAL_CHOSEN)?;
-        let nonce = body(payload::NONCE).filter(|nonce| (16..=256).contains(&nonce.len()));
-        let nonce = nonce.ok_or(notify::NO_PROPOSAL_CHOSEN)?.to_vec();
-        let is_busy = matches!(&sa.pending, Some(Pending { asked: Asked::Rekey { .. }, .. }));
+        let nonce = read_nonce(all).ok_or(notify::NO_PROPOSAL_CHOSEN)?;
         let is_rekey = offered.first().is_some_and(|one| one.protocol == protocol::IKE);
+        // RFC 7296 §2.25: what is asked meanwhile would be of the SA that goes.
+        let is_busy = match sa.pending.as_ref().map(|pending| &pending.asked) {
+            Some(Asked::Rekey { .. }) => true,
+            Some(Asked::Child { .. }) => is_rekey,
+            _ => false,
+        };
         if is_busy {
             return Err(notify::TEMPORARY_FAILURE);
         }
         if is_rekey {
-            return self.rekey_asked(sa, &offered, (nonce, body(payload::KE)), to);
-        }
-        let notes = all.iter().filter(|one| one.kind == payload::NOTIFY);
-        let mut notes = notes.filter_map(|one| Notify::read(one.body));
-        if let Some(rekeyed) = notes.find(|one| one.kind == notify::REKEY_SA) {
-            // It is named by the other end's SPI: of what comes to it.
-            let mut children = self.ike.children.values_mut();
-            let old = children.find(|child| Some(child.spis[1]) == rekeyed.spi);
-            let old = old.ok_or(notify::CHILD_SA_NOT_FOUND)?;
-            if std::mem::replace(&mut old.is_replaced, true) {
-                return Err(notify::TEMPORARY_FAILURE);
-            }
+            return self.rekey_asked(sa, &offered, (nonce, body(all, payload::KE)), to);
         }
         let nonces = [nonce, self.random::<NONCE>().to_vec()];
-        self.child_asked(sa, all, (&nonces, body(payload::KE)), to)
+        let rekeyed = notes(all).into_iter().find(|one| one.kind == notify::REKEY_SA);
+        let Some(rekeyed) = rekeyed else {
+            return self.child_asked(sa, all, (&nonces, body(all, payload::KE)), to);
+        };
+        // It is named by the other end's SPI: of what comes to it.
+        let of = sa.own_spi();
+        let is_it = |child: &&mut Child| child.of == of && Some(child.spis[1]) == rekeyed.spi;
+        let old = self.ike.children.values_mut().find(is_it);
+        let old = old.ok_or(notify::CHILD_SA_NOT_FOUND)?;
+        if std::mem::replace(&mut old.is_replaced, true) {
+            return Err(notify::TEMPORARY_FAILURE);
+        }
+        let old = old.spis[0];
+        let done = self.child_asked(sa, all, (&nonces, body(all, payload::KE)), to);
+        if let (Err(_), Some(old)) = (done, self.ike.children.get_mut(&old)) {
+            old.is_replaced = false;
+        }
+        done
     }
 
     /// Another child is asked for, by its selectors; or the first one, which has no secret of its own.
@@ -121,11 +129,10 @@ impl Turn<'_> {
         (nonces, ke): (&[Vec<u8>; 2], Option<&[u8]>),
         to: &mut Message,
     ) -> Answer<()> {
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
-        let offered = body(payload::SA).and_then(Proposal::read_all);
+        let offered = body(all, payload::SA).and_then(Proposal::read_all);
         let offered = offered.ok_or(notify::NO_PROPOSAL_CHOSEN)?;
         let sides = [payload::TS_R, payload::TS_I]
-            .map(|kind| body(kind).and_then(Selector::read_all).unwrap_or_default());
+            .map(|kind| body(all, kind).and_then(Selector::read_all).unwrap_or_default());
         let is_tunnel = !has(all, notify::USE_TRANSPORT_MODE);
         let found = self.policy_for(sa, &sides, is_tunnel);
         let (policy, selectors) = found.ok_or(notify::TS_UNACCEPTABLE)?;
@@ -168,7 +175,7 @@ impl Turn<'_> {
 
     /// The policy that selectors of the router's side and the other are for, and what both say: all of the policy, or
     /// all that is offered.
-    pub(super) fn policy_for(
+    fn policy_for(
         &self,
         sa: &IkeSa,
         [own, other]: &[Vec<Selector>; 2],
@@ -204,9 +211,9 @@ impl Turn<'_> {
         (spi, secret, nonce): (u32, &[u8; Group::SECRET], &[u8]),
         all: &[Payload<'_>],
     ) -> Answer<()> {
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
-        let other = body(payload::NONCE).unwrap_or_default().to_vec();
-        let shared = match (policy.proposal.group, body(payload::KE).and_then(read_ke)) {
+        let refused = || refusal(all).unwrap_or(notify::NO_PROPOSAL_CHOSEN);
+        let other = read_nonce(all).ok_or_else(refused)?;
+        let shared = match (policy.proposal.group, body(all, payload::KE).and_then(read_ke)) {
             (Some(group), Some((said, public))) if said == group => {
                 let shared = group.shared(secret, public);
                 Some((group, shared.ok_or(notify::INVALID_KE_PAYLOAD)?))
@@ -217,7 +224,7 @@ impl Turn<'_> {
     }
 
     /// The keys of the IKE SA itself are to be made anew.
-    pub(super) fn rekey_asked(
+    fn rekey_asked(
         &mut self,
         sa: &mut IkeSa,
         offered: &[Proposal],
@@ -247,24 +254,23 @@ impl Turn<'_> {
         (spi, secret, group, nonce): (u64, &[u8; Group::SECRET], Group, &[u8]),
         all: &[Payload<'_>],
     ) -> Answer<()> {
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
-        let offered = body(payload::SA).and_then(Proposal::read_all);
+        let offered = body(all, payload::SA).and_then(Proposal::read_all);
         let offered = offered.ok_or(refusal(all).unwrap_or(notify::NO_PROPOSAL_CHOSEN))?;
         let (suite, chosen) =
             choose(&sa.peer.profile, &offered).ok_or(notify::NO_PROPOSAL_CHOSEN)?;
         let other = chosen.spi.first_chunk::<8>().ok_or(notify::NO_PROPOSAL_CHOSEN)?;
         let (said, public) =
-            body(payload::KE).and_then(read_ke).ok_or(notify::INVALID_KE_PAYLOAD)?;
+            body(all, payload::KE).and_then(read_ke).ok_or(notify::INVALID_KE_PAYLOAD)?;
         let shared = group.shared(secret, public).filter(|_| said == group && suite.group == group);
         let shared = shared.ok_or(notify::INVALID_KE_PAYLOAD)?;
-        let other_nonce = body(payload::NONCE).ok_or(notify::NO_PROPOSAL_CHOSEN)?;
+        let other_nonce = read_nonce(all).ok_or(notify::NO_PROPOSAL_CHOSEN)?;
         let spis = [spi, u64::from_be_bytes(*other)];
-        self.succeed(sa, suite, &shared, [nonce, other_nonce], (spis, true));
+        self.succeed(sa, suite, &shared, [nonce, &other_nonce], (spis, true));
         Ok(())
     }
 
     /// An IKE SA with other keys takes the place of one; its children are that one's.
-    pub(super) fn succeed(
+    fn succeed(
         &mut self,
         sa: &mut IkeSa,
         suite: Suite,

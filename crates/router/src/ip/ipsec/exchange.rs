@@ -231,14 +231,11 @@ impl Turn<'_> {
             },
             Asked::Child { policy, replaces, spi, secret, nonce } => {
                 let done = self.child_answered(sa, &policy, (spi, &secret, &nonce), all);
-                if done.is_ok()
-                    && let Some(old) = replaces.and_then(|old| self.ike.children.get(&old))
-                {
-                    sa.wishes.push_back(Wish::Delete(vec![old.spis[0]]));
-                } else if done == Err(notify::TEMPORARY_FAILURE)
-                    && let Some(old) = replaces.and_then(|old| self.ike.children.get_mut(&old))
-                {
-                    (old.is_replaced, old.renew) = (false, self.now + RETRY);
+                if let Some(old) = replaces.and_then(|old| self.ike.children.get_mut(&old)) {
+                    match done {
+                        Ok(()) => sa.wishes.push_back(Wish::Delete(vec![old.spis[0]])),
+                        Err(_) => (old.is_replaced, old.renew) = (false, self.now + RETRY),
+                    }
                 }
                 done
             }
@@ -292,16 +289,30 @@ pub(super) fn read_ke(body: &[u8]) -> Option<(Group, &[u8])> {
     Some((Group(u16::from_be_bytes([head[0], head[1]])), &body[4..]))
 }
 
-pub(super) fn has(all: &[Payload<'_>], kind: u16) -> bool {
+/// What the first payload of a kind says.
+pub(super) fn body<'a>(all: &[Payload<'a>], kind: u8) -> Option<&'a [u8]> {
+    all.iter().find(|one| one.kind == kind).map(|one| one.body)
+}
+
+/// A nonce, if it has a length that it may have (RFC 7296 §3.9).
+pub(super) fn read_nonce(all: &[Payload<'_>]) -> Option<Vec<u8>> {
+    let nonce = body(all, payload::NONCE)?;
+    (16..=256).contains(&nonce.len()).then(|| nonce.to_vec())
+}
+
+/// All notifications.
+pub(super) fn notes<'a>(all: &[Payload<'a>]) -> Vec<Notify<'a>> {
     let notes = all.iter().filter(|one| one.kind == payload::NOTIFY);
-    notes.filter_map(|one| Notify::read(one.body)).any(|one| one.kind == kind)
+    notes.filter_map(|one| Notify::read(one.body)).collect()
+}
+
+pub(super) fn has(all: &[Payload<'_>], kind: u16) -> bool {
+    notes(all).iter().any(|one| one.kind == kind)
 }
 
 /// The error that an answer says.
 pub(super) fn refusal(all: &[Payload<'_>]) -> Option<u16> {
-    let notes = all.iter().filter(|one| one.kind == payload::NOTIFY);
-    let mut kinds = notes.filter_map(|one| Some(Notify::read(one.body)?.kind));
-    kinds.find(|kind| *kind < notify::STATUS)
+    notes(all).iter().map(|one| one.kind).find(|kind| *kind < notify::STATUS)
 }
 
 /// What a refusal says.

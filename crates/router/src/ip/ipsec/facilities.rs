@@ -18,6 +18,16 @@ pub(crate) static POLICY: Facility = Facility {
         }
     },
     relearn: true,
+    check: |item, _| {
+        let is_six = |name| matches!(item.get(name), Some(Value::Cidr6(..)));
+        let is_template = item.get("template") == Some(&Value::Bool(true));
+        match !is_template && (is_six("src-address") || is_six("dst-address")) {
+            true => {
+                Err("not implemented: IPsec is of IPv4: say src-address=10.0.0.0/8".to_string())
+            }
+            false => Ok(()),
+        }
+    },
     value: policy,
     factory: || {
         let text = |text: &str| Value::Text(text.to_string());

@@ -1,7 +1,7 @@
 //! SA_INIT (RFC 7296 §1.2): a secret is agreed upon, and found out whether there is NAT on the way.
 
 use super::crypt::{Group, Prf};
-use super::exchange::{Bad, Datagram, NONCE, Turn, read_ke};
+use super::exchange::{Bad, Datagram, NONCE, Turn, body, notes, read_ke, read_nonce};
 use super::propose::{choose, offer};
 use super::settings::{Peer, Policy};
 use super::state::{Asked, IkeSa, Keys, Phase, Setup};
@@ -70,7 +70,7 @@ impl Turn<'_> {
     }
 
     /// The first message, or again with what the other end wants to see in it.
-    pub(super) fn ask_init(&mut self, sa: &mut IkeSa) {
+    fn ask_init(&mut self, sa: &mut IkeSa) {
         let Some(setup) = sa.setup.as_deref_mut() else { return };
         let Some(group) = setup.group else { return };
         let Some(public) = group.public(&setup.secret) else { return };
@@ -117,16 +117,10 @@ impl Turn<'_> {
         }
         let peer = self.settings.peer_at(ends.0.address, ends.1.address).ok_or(Bad)?.clone();
         let all = payloads(header.next, &bytes[HEADER..]).ok_or(Bad)?;
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
-        let offered = Proposal::read_all(body(payload::SA).ok_or(Bad)?).ok_or(Bad)?;
-        let nonce = body(payload::NONCE).filter(|nonce| (16..=256).contains(&nonce.len()));
-        let (group, public) = read_ke(body(payload::KE).ok_or(Bad)?).ok_or(Bad)?;
-        let nonce = nonce.ok_or(Bad)?.to_vec();
-        let notes: Vec<Notify> = all
-            .iter()
-            .filter(|one| one.kind == payload::NOTIFY)
-            .filter_map(|one| Notify::read(one.body))
-            .collect();
+        let offered = body(&all, payload::SA).and_then(Proposal::read_all).ok_or(Bad)?;
+        let (group, public) = body(&all, payload::KE).and_then(read_ke).ok_or(Bad)?;
+        let nonce = read_nonce(&all).ok_or(Bad)?;
+        let notes = notes(&all);
         let refuse = |turn: &mut Self, kind, data: &[u8]| {
             let mut message = Message::new(Header {
                 next: 0,
@@ -206,7 +200,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    pub(super) fn cookie(&self, from: End, spi: u64, nonce: &[u8]) -> Vec<u8> {
+    fn cookie(&self, from: End, spi: u64, nonce: &[u8]) -> Vec<u8> {
         let key = self.dice.own_key();
         let parts: [&[u8]; 3] = [&from.address.to_be_bytes(), &spi.to_be_bytes(), nonce];
         Prf::Sha256.of(&key, &parts)
@@ -220,14 +214,9 @@ impl Turn<'_> {
         bytes: &[u8],
     ) -> Result<bool, Bad> {
         let all = payloads(header.next, &bytes[HEADER..]).ok_or(Bad)?;
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
-        let notes: Vec<Notify> = all
-            .iter()
-            .filter(|one| one.kind == payload::NOTIFY)
-            .filter_map(|one| Notify::read(one.body))
-            .collect();
+        let notes = notes(&all);
         let setup = sa.setup.as_deref_mut().ok_or(Bad)?;
-        if body(payload::SA).is_none() {
+        if body(&all, payload::SA).is_none() {
             // Nobody has proven this: it is believed a few times.
             setup.refused += 1;
             let refusal = notes.first().ok_or(Bad)?;
@@ -246,16 +235,15 @@ impl Turn<'_> {
             self.ask_init(sa);
             return Ok(true);
         }
-        let offered = Proposal::read_all(body(payload::SA).ok_or(Bad)?).ok_or(Bad)?;
-        let (group, public) = read_ke(body(payload::KE).ok_or(Bad)?).ok_or(Bad)?;
-        let nonce = body(payload::NONCE).filter(|nonce| (16..=256).contains(&nonce.len()));
+        let offered = body(&all, payload::SA).and_then(Proposal::read_all).ok_or(Bad)?;
+        let (group, public) = body(&all, payload::KE).and_then(read_ke).ok_or(Bad)?;
         let (suite, _) = choose(&sa.peer.profile, &offered).ok_or(Bad)?;
         if Some(group) != setup.group || suite.group != group || header.spis[1] == 0 {
             return Err(Bad);
         }
         let shared = group.shared(&setup.secret, public).ok_or(Bad)?;
         sa.spis = header.spis;
-        setup.nonces[1] = nonce.ok_or(Bad)?.to_vec();
+        setup.nonces[1] = read_nonce(&all).ok_or(Bad)?;
         setup.firsts[1] = bytes.to_vec();
         let [i, r] = &setup.nonces;
         sa.keys = Some(Keys::new(suite, None, &shared, [i, r], sa.spis, true));
@@ -273,23 +261,19 @@ impl Turn<'_> {
 
 /// Says where a message comes from and goes to, so that the other end finds out whether that is changed on its way
 /// (RFC 7296 §2.23).
-pub(super) fn tell_ends(message: &mut Message, spis: [u64; 2], (own, other): (End, End)) {
+fn tell_ends(message: &mut Message, spis: [u64; 2], (own, other): (End, End)) {
     message.notify(notify::NAT_DETECTION_SOURCE_IP, None, &told(spis, own));
     message.notify(notify::NAT_DETECTION_DESTINATION_IP, None, &told(spis, other));
 }
 
-pub(super) fn told(spis: [u64; 2], end: End) -> Vec<u8> {
+fn told(spis: [u64; 2], end: End) -> Vec<u8> {
     let [i, r] = spis.map(u64::to_be_bytes);
     let (address, port) = (end.address.to_be_bytes(), end.port.to_be_bytes());
     Sha1::digest([&i[..], &r, &address, &port].concat()).to_vec()
 }
 
 /// Whether an answer says otherwise than what came. Who says nothing of it has no NAT in mind.
-pub(super) fn is_translated(
-    notes: &[Notify<'_>],
-    spis: [u64; 2],
-    (own, other): (End, End),
-) -> bool {
+fn is_translated(notes: &[Notify<'_>], spis: [u64; 2], (own, other): (End, End)) -> bool {
     let differs = |kind, end| {
         let mut said = notes.iter().filter(|one| one.kind == kind).peekable();
         said.peek().is_some() && !said.any(|one| one.data == told(spis, end))

@@ -1,8 +1,8 @@
 //! AUTH (RFC 7296 §1.2): both ends say who they are, and prove it by what both know.
 
-use super::exchange::{Answer, RETRY, Turn, has, refusal, word};
+use super::exchange::{Answer, RETRY, Turn, body, has, refusal, word};
 use super::propose::offer_child;
-use super::settings::{Id, Identity};
+use super::settings::Id;
 use super::state::{Asked, IkeSa, Phase, Setup};
 use wire::ike::{Message, Payload, exchange, notify, payload};
 
@@ -43,9 +43,8 @@ impl Turn<'_> {
         all: &[Payload<'_>],
         to: &mut Message,
     ) -> bool {
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
-        let id = body(payload::ID_I).and_then(Id::read);
-        if !is_proven(sa, id.as_ref(), body(payload::AUTH)) {
+        let id = body(all, payload::ID_I).and_then(Id::read);
+        if !is_proven(sa, id.as_ref(), body(all, payload::AUTH)) {
             self.say(format!("{} is not proven", sa.peer.name));
             to.notify(notify::AUTHENTICATION_FAILED, None, &[]);
             return false;
@@ -59,7 +58,7 @@ impl Turn<'_> {
         if has(all, notify::INITIAL_CONTACT) {
             self.forget_others(sa);
         }
-        if body(payload::SA).is_some() {
+        if body(all, payload::SA).is_some() {
             let nonces = sa.setup.as_mut().map(|setup| std::mem::take(&mut setup.nonces));
             let nonces = nonces.unwrap_or_default();
             let done = self.child_asked(sa, all, (&nonces, None), to);
@@ -85,7 +84,7 @@ impl Turn<'_> {
     }
 
     /// Whatever was agreed upon with the same end before is no longer.
-    pub(super) fn forget_others(&mut self, sa: &IkeSa) {
+    fn forget_others(&mut self, sa: &IkeSa) {
         let (peer, address) = (sa.peer.item, sa.ends.1.address);
         let is_it = |other: &IkeSa| other.peer.item == peer && other.ends.1.address == address;
         let gone = self.ike.sas.values().filter(|other| is_it(other)).map(IkeSa::own_spi);
@@ -96,9 +95,8 @@ impl Turn<'_> {
     }
 
     pub(super) fn auth_answered(&mut self, sa: &mut IkeSa, all: &[Payload<'_>]) -> Answer<()> {
-        let body = |kind| all.iter().find(|one| one.kind == kind).map(|one| one.body);
-        let id = body(payload::ID_R).and_then(Id::read);
-        if !is_proven(sa, id.as_ref(), body(payload::AUTH)) {
+        let id = body(all, payload::ID_R).and_then(Id::read);
+        if !is_proven(sa, id.as_ref(), body(all, payload::AUTH)) {
             return Err(refusal(all).unwrap_or(notify::AUTHENTICATION_FAILED));
         }
         sa.other_id = id;
@@ -115,14 +113,14 @@ impl Turn<'_> {
 }
 
 /// Who the router says it is.
-pub(super) fn own_id(sa: &IkeSa) -> Id {
+fn own_id(sa: &IkeSa) -> Id {
     let typed = sa.peer.identity.as_ref().and_then(|identity| identity.own.clone());
     typed.unwrap_or_else(|| Id::of_address(sa.ends.0.address))
 }
 
 const SHARED_KEY: u8 = 2;
 
-pub(super) fn write_auth(message: &mut Message, proof: &[u8]) {
+fn write_auth(message: &mut Message, proof: &[u8]) {
     message.push(payload::AUTH, |to| {
         to.extend([SHARED_KEY, 0, 0, 0]);
         to.extend(proof);
@@ -130,20 +128,19 @@ pub(super) fn write_auth(message: &mut Message, proof: &[u8]) {
 }
 
 /// What proves that an end knows the secret, and has sent its first message (RFC 7296 §2.15).
-pub(super) fn proof(sa: &IkeSa, id: &Id, of_initiator: bool) -> Vec<u8> {
+fn proof(sa: &IkeSa, id: &Id, of_initiator: bool) -> Vec<u8> {
     let (Some(keys), Some(setup), Some(identity)) = (&sa.keys, &sa.setup, &sa.peer.identity) else {
         return Vec::new();
     };
     let prf = keys.suite.prf;
     let (own, other) = if of_initiator { (0, 1) } else { (1, 0) };
     let who = prf.of(&keys.proofs[own], &[&id.body()]);
-    let Identity { secret, .. } = identity;
-    let key = prf.of(secret, &[b"Key Pad for IKEv2"]);
+    let key = prf.of(&identity.secret, &[b"Key Pad for IKEv2"]);
     prf.of(&key, &[&setup.firsts[own], &setup.nonces[other], &who])
 }
 
 /// Whether the other end has proven that it is who it says, and is who it has to be.
-pub(super) fn is_proven(sa: &IkeSa, id: Option<&Id>, auth: Option<&[u8]>) -> bool {
+fn is_proven(sa: &IkeSa, id: Option<&Id>, auth: Option<&[u8]>) -> bool {
     let (Some(id), Some(auth)) = (id, auth.filter(|auth| auth.len() > 4)) else { return false };
     let expected = sa.peer.identity.as_ref().and_then(|identity| identity.other.as_ref());
     let proof = proof(sa, id, !sa.began);

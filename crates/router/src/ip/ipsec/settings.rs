@@ -139,8 +139,8 @@ pub(crate) enum Action {
     Encrypt,
 }
 
-/// How packets are encrypted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How packets are encrypted; the default is by nothing, to which nobody agrees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Proposal {
     pub(crate) encryption: Vec<Encryption>,
     pub(crate) integrity: Vec<Integrity>,
@@ -197,7 +197,7 @@ impl Settings {
 }
 
 fn named<'a>(tree: &'a Tree, menu: &'static config::Menu, name: &str) -> Option<Read<'a>> {
-    tree.read(menu).find(|item| item.name() == name && !item.bool("disabled"))
+    tree.read(menu).find(|item| item.name() == name)
 }
 
 fn address(item: &Read, name: &str) -> Option<u32> {
@@ -213,7 +213,6 @@ fn peer(tree: &Tree, item: &Read) -> Peer {
         _ => Ipv4Prefix::new(0, 0),
     };
     let profile = named(tree, &PROFILE, &item.text("profile"));
-    let profile = profile.or_else(|| tree.read(&PROFILE).next());
     let profile = profile.as_ref().map_or_else(Profile::default, Profile::read);
     let identities = tree.read(&IDENTITY).filter(|one| !one.bool("disabled"));
     let identity = identities.filter(|one| one.text("peer") == item.name()).map(|one| {
@@ -326,7 +325,7 @@ impl Proposal {
     }
 }
 
-/// A policy; nothing if it is a template, or of IPv6, or its proposal is not there.
+/// A policy; nothing if it is a template, which alone may be of IPv6.
 fn policy(tree: &Tree, peers: &[Arc<Peer>], item: &Read) -> Option<Policy> {
     if item.bool("template") {
         return None;
@@ -366,6 +365,8 @@ fn policy(tree: &Tree, peers: &[Arc<Peer>], item: &Read) -> Option<Policy> {
         is_optional: item.text("level") == "use",
         peer: peer.map(|peer| peer.item),
         own_end,
-        proposal: Proposal::read(&named(tree, &PROPOSAL, &item.text("proposal"))?),
+        proposal: named(tree, &PROPOSAL, &item.text("proposal"))
+            .as_ref()
+            .map_or_else(Proposal::default, Proposal::read),
     })
 }

@@ -269,7 +269,7 @@ impl Window {
 }
 
 impl Child {
-    /// Whether a packet of these selectors' own side comes by it, decrypted.
+    /// Whether a packet may come by it; one that leaves, with its ends reversed.
     pub(crate) fn admits(&self, tuple: &wire::FiveTuple) -> bool {
         let [own, other] = &self.selectors;
         other.admits(tuple.protocol, tuple.src_port, tuple.src)

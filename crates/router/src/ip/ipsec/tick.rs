@@ -20,7 +20,7 @@ const LATEST: Duration = Duration::from_secs(4);
 const LAST: u32 = 1 << 31;
 
 impl Turn<'_> {
-    /// Does what is due; `own` says which address leads to another one. Returns when something is due next.
+    /// Does what is due; `own` says which address leads to another one.
     pub(crate) fn tick(&mut self, own: impl Fn(u32) -> Option<u32>) {
         let mut next = self.now + Duration::from_secs(1);
         for spi in self.ike.sas.keys().copied().collect::<Vec<_>>() {
@@ -40,12 +40,7 @@ impl Turn<'_> {
     }
 
     /// Sees to it that a policy has keys.
-    pub(super) fn want(
-        &mut self,
-        policy: &Arc<Policy>,
-        own: &impl Fn(u32) -> Option<u32>,
-        next: &mut Moment,
-    ) {
+    fn want(&mut self, policy: &Arc<Policy>, own: &impl Fn(u32) -> Option<u32>, next: &mut Moment) {
         let is_there = self.ike.current.contains_key(&policy.item);
         let Some(peer) = policy.peer.and_then(|item| self.settings.peer(item)) else { return };
         if is_there || policy.action != Action::Encrypt {
@@ -74,7 +69,7 @@ impl Turn<'_> {
     }
 
     /// What an IKE SA has to do by now; whether it goes on.
-    pub(super) fn has_turn(&mut self, sa: &mut IkeSa, next: &mut Moment) -> bool {
+    fn has_turn(&mut self, sa: &mut IkeSa, next: &mut Moment) -> bool {
         let item = sa.peer.item;
         let is_known = self.settings.peer(item).is_some_and(|peer| *peer == sa.peer);
         if !is_known {
@@ -126,7 +121,7 @@ impl Turn<'_> {
     }
 
     /// Notes what an IKE SA is to ask.
-    pub(super) fn wish(&mut self, sa: &mut IkeSa) {
+    fn wish(&mut self, sa: &mut IkeSa) {
         let (of, now) = (sa.own_spi(), self.now);
         let mut gone = Vec::new();
         for child in self.ike.children.values_mut().filter(|child| child.of == of) {
@@ -153,7 +148,7 @@ impl Turn<'_> {
         }
     }
 
-    pub(super) fn grant(&mut self, sa: &mut IkeSa, wish: Wish) {
+    fn grant(&mut self, sa: &mut IkeSa, wish: Wish) {
         match wish {
             Wish::Probe => {
                 let message = Turn::request(sa, exchange::INFORMATIONAL);

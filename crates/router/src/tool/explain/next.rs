@@ -252,6 +252,7 @@ fn told(story: &[Event]) -> Reason {
         _ => None,
     });
     match kept {
+        _ if story.iter().any(|e| matches!(e, Event::Encrypts)) => Reason::IPSEC,
         Some(Err(unkept)) => Reason::kept(unkept),
         Some(Ok(())) if story.iter().any(|e| matches!(e, Event::Split { .. })) => Reason::SPLIT,
         _ => Reason::OUT_OF_THE_ORDINARY,

@@ -71,6 +71,11 @@ impl Reason {
         why: "the route has several gateways",
         change: "use one gateway, or turn connection tracking on, so that recipes are kept",
     };
+    /// A policy has it encrypted.
+    pub(crate) const IPSEC: Reason = Reason {
+        why: "a policy of IPsec has it encrypted, each one anew",
+        change: "if it may go as it is, put a policy with action=none in front",
+    };
     /// Too long for the way out.
     pub(crate) const SPLIT: Reason = Reason {
         why: "it is longer than the out-interface's MTU and leaves in pieces",
