@@ -175,7 +175,7 @@ pub(crate) enum Stage {
 }
 
 /// What a change of the program made different for flows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Difference {
     /// The rules that were changed, as they were and as they are, each with the stage at which a
     /// packet meets it: packets that pass none of these gates fare as before.
@@ -326,17 +326,28 @@ impl Recipes {
         number
     }
 
-    /// What is kept alone, under the same generation, for a trial; and as what it is kept there.
-    pub(crate) fn only(&self, kept: Option<Kept>) -> (Recipes, Kept) {
-        let mut recipes = Recipes { generation: self.generation, ..Recipes::default() };
-        let known = kept.and_then(|kept| Some((kept, self.get(kept.recipe())?)));
-        let Some((kept, recipe)) = known else { return (recipes, Kept::default()) };
-        recipes.list.push(Recipe { same_hash: 0, ..recipe.clone() });
-        if kept.recipe() & QUEUED == 0 {
-            return (recipes, Kept::new(1, kept.queue()));
+    /// None yet, under the same generation and with the same differences, for a trial.
+    pub(crate) fn trial(&self) -> Recipes {
+        Recipes {
+            generation: self.generation,
+            epoch: self.epoch,
+            differences: self.differences.clone(),
+            known: self.known,
+            moved: self.moved.clone(),
+            ..Recipes::default()
         }
-        recipes.queued.push(Queued { recipe: 1, queues: self.queues(kept) });
-        (recipes, Kept::new(QUEUED, None))
+    }
+
+    /// Takes over what a flow keeps of others; says what it keeps of these then.
+    pub(crate) fn lend(&mut self, others: &Recipes, kept: Kept) -> Kept {
+        let Some(recipe) = others.get(kept.recipe()) else { return Kept::default() };
+        self.list.push(Recipe { same_hash: 0, ..recipe.clone() });
+        let number = self.list.len() as u32;
+        if kept.recipe() & QUEUED == 0 {
+            return Kept::new(number, kept.queue());
+        }
+        self.queued.push(Queued { recipe: number, queues: others.queues(kept) });
+        Kept::new((self.queued.len() - 1) as u32 | QUEUED, None)
     }
 
     /// Brings the rules' counters up to date.

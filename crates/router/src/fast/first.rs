@@ -78,6 +78,18 @@ impl FirstPackets {
         known.copied()
     }
 
+    /// Those of these classes alone, for a trial.
+    pub(crate) fn of_classes(&self, classes: &[Class]) -> FirstPackets {
+        let ways = self.ways.iter().filter(|(key, _)| classes.contains(&key.class));
+        let ways = ways.map(|(&key, &kept)| (key, kept)).collect();
+        FirstPackets { ways, generation: self.generation, ..FirstPackets::default() }
+    }
+
+    /// What is kept of each.
+    pub(crate) fn kept(&mut self) -> impl Iterator<Item = &mut Kept> {
+        self.ways.values_mut()
+    }
+
     fn note(&mut self, key: Key, kept: Kept, generation: u32) {
         if self.generation != generation || self.ways.len() >= MAX {
             self.ways.clear();

@@ -3,7 +3,7 @@
 //! ```text
 //!  real router ── shared: program
 //!              ── lent: routes, connections (only asked) ──► trial ── given back ──► real
-//!              ── copied: neighbours, hosts, tokens, dice, one flow's recipe ─┘
+//!              ── copied: neighbours, hosts, tokens, dice, flows' recipes ─┘
 //!              ── its own: frames, counters, log, ports
 //! ```
 //!
@@ -14,7 +14,7 @@
 
 use super::question6;
 use crate::firewall::connection::Connections;
-use crate::firewall::connection::flow::Kept;
+use crate::firewall::connection::flow::FlowId;
 use crate::flow::{MOST_TUNNELS, Resume};
 use crate::interface::tunnel::{Head, Tunnels};
 use crate::parts::Stacked;
@@ -139,35 +139,26 @@ fn in_session(tunnels: &Tunnels, layers: &Layers, payload: &[u8]) -> Option<Vec<
     Some(payload[tunnels.get(at).l2tp?.frame_in(payload)?].to_vec())
 }
 
-/// The recipe of a tuple's flow, if it holds.
-fn recipe<F: Stacked>(r: &Router, tuple: Option<FiveTuple<F>>) -> Option<Kept> {
-    let tuple = tuple?;
-    let flow = F::connections(r).flows().find(F::hash_of(&tuple), &tuple)?;
-    let flow = F::connections(r).flow(flow);
-    let holds = flow.generation == r.learnt.recipes.generation() && !flow.kept().is_none();
-    holds.then_some(flow.kept())
-}
-
-/// Puts a trial's table in front of the real one; the flow of `own` has the one recipe there is then.
+/// Puts a trial's table in front of the real one, with the recipes of the flows in it.
 fn lend<F: Stacked>(
     real: &mut Router,
     trial: &mut Router,
     about: About<F>,
     outer: Vec<FiveTuple<F>>,
-    recipe: Option<Kept>,
     now: Moment,
 ) {
     let table = std::mem::replace(F::connections_mut(real), Connections::new(0));
     let tuples: Vec<_> = about.own.into_iter().chain(about.others).chain(outer).collect();
     *F::connections_mut(trial) = Connections::in_front_of(table, &tuples, now);
+    let mut lent = std::mem::take(&mut trial.learnt.recipes);
     let connections = F::connections_mut(trial);
-    if let Some(recipe) = recipe
-        && let Some(own) = about.own
-        && let Some(flow) = connections.flows().find(F::hash_of(&own), &own)
-    {
-        let flow = connections.flow_mut(flow);
-        flow.keep(recipe, flow.generation);
+    for id in (0..connections.flows().end()).map(FlowId) {
+        if let Some(flow) = connections.flows().get(id).copied() {
+            let kept = lent.lend(&real.learnt.recipes, flow.kept());
+            connections.flow_mut(id).keep(kept, flow.generation);
+        }
     }
+    trial.learnt.recipes = lent;
 }
 
 fn give_back<F: Stacked>(real: &mut Router, trial: &mut Router) {
@@ -223,16 +214,23 @@ impl Router {
         trial.io.now = now;
 
         let Concerned { four, six } = concerned;
-        let of_six = recipe(self, six.own);
-        let of_four = recipe(self, four.own).filter(|_| of_six.is_none());
-        let (recipes, kept) = self.learnt.recipes.only(of_four.or(of_six));
+        let mut recipes = self.learnt.recipes.trial();
+        if let Some(tuples) = &self.program.tuples {
+            let classes = four.own.iter().chain(&four.others).map(|tuple| tuples.class(tuple));
+            let mut first_packets =
+                self.learnt.first_packets.of_classes(&classes.collect::<Vec<_>>());
+            for kept in first_packets.kept() {
+                *kept = recipes.lend(&self.learnt.recipes, *kept);
+            }
+            trial.learnt.first_packets = first_packets;
+        }
         trial.learnt.recipes = recipes;
 
         let outer = self.outer_tuples();
         let leaves = self.v4.routes.leaves().to_vec();
         std::mem::swap(&mut self.v4.routes, &mut trial.v4.routes);
-        lend(self, &mut trial, four, outer, of_four.map(|_| kept), now);
-        lend(self, &mut trial, six, Vec::new(), of_six.map(|_| kept), now);
+        lend(self, &mut trial, four, outer, now);
+        lend(self, &mut trial, six, Vec::new(), now);
 
         let result = run(&mut trial);
 
