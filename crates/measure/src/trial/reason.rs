@@ -38,7 +38,8 @@ pub enum Reason {
     },
     /// Frames came so late that they cannot be told from copies.
     Stale(u64),
-    /// The tester's receive ring was full: these frames did come through the device.
+    /// The tester's receive ring was full: these frames did come through the device, and are
+    /// [many](Counts::tester_lost_little).
     TesterRing(u64),
     /// The tester sent fewer frames than it was to.
     OfferedBelowIntended {
@@ -209,7 +210,7 @@ pub(super) fn shortcoming(
         Some(Reason::NothingSent)
     } else if counts.stale > 0 {
         Some(Reason::Stale(counts.stale))
-    } else if counts.tester_rx_drop > 0 {
+    } else if !counts.tester_lost_little() {
         Some(Reason::TesterRing(counts.tester_rx_drop))
     } else if sent < intended {
         Some(Reason::OfferedBelowIntended { sent, intended })

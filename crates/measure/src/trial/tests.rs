@@ -28,6 +28,16 @@ fn outcomes() {
     assert_eq!(judged(|c, _| *c = Counts::default()), invalid(Reason::NothingSent));
     assert_eq!(judged(|c, _| c.stale = 3), invalid(Reason::Stale(3)));
     assert_eq!(judged(|c, _| c.tester_rx_drop = 1), invalid(Reason::TesterRing(1)));
+    // What the device lost by itself is a hundred times as much, and what came a thousand times.
+    let ring = |sent, received, full| {
+        judged(move |c, _| {
+            (c.intended, c.sent, c.received, c.tester_rx_drop) = (sent, sent, received, full)
+        })
+    };
+    assert_eq!(ring(2_000_000, 1_000_000, 1000), Outcome::Fail { lost: 1_000_000 });
+    assert_eq!(ring(2_000_000, 1_000_000, 1001), invalid(Reason::TesterRing(1001)));
+    assert_eq!(ring(1_000_100, 1_000_000, 1), Outcome::Fail { lost: 100 });
+    assert_eq!(ring(1_000_199, 1_000_000, 2), invalid(Reason::TesterRing(2)));
     assert_eq!(judged(|c, _| c.intended = 1001), invalid(below));
     assert_eq!(judged(|_, c| c.overrun = ms(1)), Outcome::Pass);
     assert_eq!(judged(|_, c| c.overrun = ms(2)), invalid(Reason::Overrun(ms(2))));
