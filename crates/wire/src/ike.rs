@@ -337,6 +337,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// One without payloads, with this header, which is [`isakmp`](crate::isakmp)'s.
+    pub(crate) fn of(header: &[u8; HEADER]) -> Message {
+        Message { bytes: header.to_vec(), next_at: 16 }
+    }
+
     /// One without payloads.
     pub fn new(header: Header) -> Message {
         let mut bytes = Vec::with_capacity(512);
@@ -410,6 +415,14 @@ impl Message {
                 to.extend(one.addresses.iter().flat_map(|address| address.to_be_bytes()));
             }
         });
+    }
+
+    /// Overwrites bytes from `at` on with what is made of all that stands there and behind.
+    #[must_use]
+    pub fn fill(mut self, at: usize, make: impl FnOnce(&[u8]) -> Vec<u8>) -> Message {
+        let made = make(&self.bytes[at..]);
+        self.bytes[at..at + made.len()].copy_from_slice(&made);
+        self
     }
 
     /// The message as it goes out in the clear.

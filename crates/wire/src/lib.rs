@@ -60,6 +60,8 @@ pub mod lacp;
 pub mod ah;
 // Keys and what they are for, agreed upon.
 pub mod ike;
+// The same before there was version 2.
+pub mod isakmp;
 // Which of several routers has an address.
 pub mod vrrp;
 // What such routers tell each other of connections.

@@ -13,16 +13,28 @@ const PEERS: &str = "/ip arp add address=10.0.$me.1 mac-address=06:00:00:00:00:0
     /ip ipsec profile set [find name=default] dh-group=x25519 enc-algorithm=aes-256 hash-algorithm=sha256 \
     dpd-interval=10s
     /ip ipsec proposal set [find name=default] pfs-group=x25519
-    /ip ipsec peer add name=p address=192.168.0.$you/32 exchange-mode=ike2
+    /ip ipsec peer add name=p address=192.168.0.$you/32 exchange-mode=$mode
     /ip ipsec identity add peer=p secret=word
     ";
 const POLICY: &str = "/ip ipsec policy add peer=p tunnel=yes src-address=10.0.$me.0/24 \
     dst-address=10.0.$you.0/24
     ";
 
-fn pair(more: &str) -> Pair {
-    let mut pair = Pair::new(&format!("{PEERS}{POLICY}{more}"));
+/// Both versions of IKE.
+const MODES: [&str; 2] = ["ike2", "main"];
+
+/// Both of them, by this version.
+fn of(mode: &str, more: &str) -> Pair {
+    Pair::new(&format!("{PEERS}{more}").replace("$mode", mode))
+}
+
+/// The same with the policy, and keys agreed upon.
+fn pair(mode: &str, more: &str) -> Pair {
+    let mut pair = of(mode, &format!("{POLICY}{more}"));
     pair.wait(3);
+    let version = if mode == "main" { 0x10 } else { 0x20 };
+    let is_ike = |frame: &[u8]| frame[23] == 17 && frame.get(59) == Some(&version);
+    assert!(pair.seen.iter().any(|(_, frame)| is_ike(frame)), "{}", state(&mut pair));
     pair
 }
 
@@ -52,6 +64,10 @@ fn is_esp(frame: &[u8]) -> bool {
 
 #[test]
 fn packets_are_encrypted_on_their_way() {
+    MODES.into_iter().for_each(packets_are_encrypted_on_their_way_by);
+}
+
+fn packets_are_encrypted_on_their_way_by(mode: &str) {
     for (encryption, integrity) in [
         ("aes-128-cbc", "sha1"),
         ("aes-192-cbc", "sha256"),
@@ -62,10 +78,13 @@ fn packets_are_encrypted_on_their_way() {
         ("null", "sha256"),
     ] {
         let case = format!("{encryption} {integrity}");
-        let mut pair = pair(&format!(
-            "/ip ipsec proposal set [find name=default] enc-algorithms={encryption} \
+        let mut pair = pair(
+            mode,
+            &format!(
+                "/ip ipsec proposal set [find name=default] enc-algorithms={encryption} \
              auth-algorithms={integrity}"
-        ));
+            ),
+        );
         for len in [18, 19, 30, 100, 1000, 1380] {
             let payload = vec![7; len];
             let sent = craft::Frame { tos: 0xb8, dont_fragment: true, ..datagram(&payload) };
@@ -88,6 +107,10 @@ fn packets_are_encrypted_on_their_way() {
 /// Of both ends' groups and hashes.
 #[test]
 fn keys_are_agreed_upon_by_each_group() {
+    MODES.into_iter().for_each(keys_are_agreed_upon_by_each_group_by);
+}
+
+fn keys_are_agreed_upon_by_each_group_by(mode: &str) {
     for (group, hash, cipher) in [
         ("modp1024", "sha1", "aes-128"),
         ("modp1536", "sha1", "3des"),
@@ -96,10 +119,13 @@ fn keys_are_agreed_upon_by_each_group() {
         ("ecp256", "sha256", "aes-128"),
         ("x25519", "sha512", "aes-256"),
     ] {
-        let mut pair = pair(&format!(
-            "/ip ipsec profile set [find name=default] dh-group={group} hash-algorithm={hash} \
+        let mut pair = pair(
+            mode,
+            &format!(
+                "/ip ipsec profile set [find name=default] dh-group={group} hash-algorithm={hash} \
              enc-algorithm={cipher} prf-algorithm=sha384"
-        ));
+            ),
+        );
         let out = pair.pass(&datagram(&[1; 64]).build());
         assert_eq!(out.len(), 1, "{group} {hash} {cipher}: {}", state(&mut pair));
     }
@@ -108,7 +134,11 @@ fn keys_are_agreed_upon_by_each_group() {
 /// A packet that would be too long by ESP; one that may leave in pieces.
 #[test]
 fn what_becomes_too_long() {
-    let mut pair = pair("");
+    MODES.into_iter().for_each(what_becomes_too_long_by);
+}
+
+fn what_becomes_too_long_by(mode: &str) {
+    let mut pair = pair(mode, "");
     let long = craft::Frame { dont_fragment: true, ..datagram(&[9; 1472]) };
     assert_eq!(pair.pass(&long.build()), Vec::<Vec<u8>>::new());
     let answers = pair.routers[0].take(1);
@@ -144,12 +174,16 @@ fn pieces(frame: &[u8]) -> Vec<Vec<u8>> {
 /// A datagram of many pieces, each of which is encrypted by itself.
 #[test]
 fn what_is_longer_than_a_frame() {
+    MODES.into_iter().for_each(what_is_longer_than_a_frame_by);
+}
+
+fn what_is_longer_than_a_frame_by(mode: &str) {
     for more in [
         "",
         "/ip firewall connection tracking set enabled=yes",
         "/ip ipsec proposal set [find] enc-algorithms=aes-128-gcm",
     ] {
-        let mut pair = pair(more);
+        let mut pair = pair(mode, more);
         for len in [2000, 4000, 9000] {
             let payload = vec![7; len];
             let sent = datagram(&payload).build();
@@ -168,6 +202,10 @@ fn what_is_longer_than_a_frame() {
 /// What is typed beside, and what becomes of a packet: whether it arrives, encrypted, and why not.
 #[test]
 fn who_gets_through() {
+    MODES.into_iter().for_each(who_gets_through_by);
+}
+
+fn who_gets_through_by(mode: &str) {
     let none = None;
     let no_keys = Some(Discard::NoSecurityAssociation);
     for (more, first, arrives, encrypted, why) in [
@@ -259,7 +297,7 @@ fn who_gets_through() {
             none,
         ),
     ] {
-        let mut pair = Pair::new(&format!("{PEERS}{POLICY}{more}"));
+        let mut pair = of(mode, &format!("{POLICY}{more}"));
         pair.routers[0].run(first);
         pair.wait(25);
         for n in 0..3 {
@@ -282,7 +320,11 @@ fn who_gets_through() {
 /// Whoever sends as it is what should come encrypted; packets that came before, or were changed.
 #[test]
 fn what_is_not_let_in() {
-    let mut pair = pair("");
+    MODES.into_iter().for_each(what_is_not_let_in_by);
+}
+
+fn what_is_not_let_in_by(mode: &str) {
+    let mut pair = pair(mode, "");
     let sent = datagram(&[7; 100]).build();
     assert_eq!(pair.pass(&sent).len(), 1, "{}", state(&mut pair));
     let (_, esp) = pair.seen[0].clone();
@@ -326,7 +368,11 @@ fn what_is_not_let_in() {
 /// What the other end has agreed to a part of: nothing else goes by its keys.
 #[test]
 fn a_part_of_a_policy() {
-    let mut pair = Pair::new(&format!("{PEERS}{POLICY}/ip ipsec peer set [find] passive=yes"));
+    MODES.into_iter().for_each(a_part_of_a_policy_by);
+}
+
+fn a_part_of_a_policy_by(mode: &str) {
+    let mut pair = of(mode, &format!("{POLICY}/ip ipsec peer set [find] passive=yes"));
     let one = &mut pair.routers[0];
     one.run("/ip ipsec policy set [find peer=p] src-address=10.0.1.0/25");
     one.run("/ip ipsec peer set [find] passive=no");
@@ -347,8 +393,7 @@ fn what_is_refused() {
     let mut rig = Rig::new(2, "");
     for (line, why) in [
         ("policy add src-address=2001:db8::/32", "IPsec is of IPv4"),
-        ("peer add address=10.0.0.1", "exchange-mode"),
-        ("peer add address=10.0.0.1 exchange-mode=main", "IKEv1 is not built"),
+        ("peer add address=10.0.0.1 exchange-mode=aggressive", "main mode is built"),
         ("identity add peer=nobody secret=x", "does not match any value of peer"),
         ("proposal add enc-algorithms=twofish", "AES in CBC and GCM"),
         ("profile add dh-group=modp768", "modp1024 to modp4096"),
@@ -361,7 +406,12 @@ fn what_is_refused() {
 /// Of packets that go on and on none is lost while keys are made anew.
 #[test]
 fn keys_are_made_anew() {
+    MODES.into_iter().for_each(keys_are_made_anew_by);
+}
+
+fn keys_are_made_anew_by(mode: &str) {
     let mut pair = pair(
+        mode,
         "/ip ipsec proposal set [find] lifetime=20s
          /ip ipsec profile set [find] lifetime=50s",
     );
@@ -387,7 +437,11 @@ fn keys_are_made_anew() {
 /// An end that is silent is given up, and found again; one that has forgotten all is told new keys.
 #[test]
 fn ends_that_are_silent() {
-    let mut pair = pair("");
+    MODES.into_iter().for_each(ends_that_are_silent_by);
+}
+
+fn ends_that_are_silent_by(mode: &str) {
+    let mut pair = pair(mode, "");
     pair.cut = true;
     pair.wait(60);
     let text = pair.routers[0].run("/log print");
@@ -407,6 +461,10 @@ fn ends_that_are_silent() {
 /// The first one is known by another address, as behind NAT: ESP goes in UDP, both ways, and NAT is kept open.
 #[test]
 fn behind_nat() {
+    MODES.into_iter().for_each(behind_nat_by);
+}
+
+fn behind_nat_by(mode: &str) {
     /// 192.168.0.1 is 192.168.0.9 to the other one.
     fn translate(from: usize, frame: &mut [u8]) {
         let (at, is, becomes) = if from == 0 { (29, 1, 9) } else { (33, 9, 1) };
@@ -421,7 +479,7 @@ fn behind_nat() {
             frame[40..42].fill(0);
         }
     }
-    let mut pair = Pair::new(&format!("{PEERS}{POLICY}/ip ipsec peer disable [find]"));
+    let mut pair = of(mode, &format!("{POLICY}/ip ipsec peer disable [find]"));
     pair.changes = translate;
     let other = &mut pair.routers[1];
     other.run("/ip ipsec peer set [find] address=192.168.0.9/32 passive=yes disabled=no");
@@ -450,14 +508,18 @@ fn behind_nat() {
 /// Packets between the routers themselves: what is behind their own headers is encrypted, of a tunnel as of a ping.
 #[test]
 fn transport() {
-    let mut pair = Pair::new(&format!(
-        "{PEERS}
-         /ip ipsec policy add peer=p src-address=192.168.0.$me/32 dst-address=192.168.0.$you/32 protocol=gre
+    MODES.into_iter().for_each(transport_by);
+}
+
+fn transport_by(mode: &str) {
+    let mut pair = of(
+        mode,
+        "/ip ipsec policy add peer=p src-address=192.168.0.$me/32 dst-address=192.168.0.$you/32 protocol=gre
          /interface gre add name=t local-address=192.168.0.$me remote-address=192.168.0.$you
          /ip address add address=172.16.0.$me/30 interface=t
          /ip route remove [find dst-address=10.0.$you.0/24]
-         /ip route add dst-address=10.0.$you.0/24 gateway=172.16.0.$you"
-    ));
+         /ip route add dst-address=10.0.$you.0/24 gateway=172.16.0.$you",
+    );
     pair.wait(5);
     for n in 0..4 {
         let payload = [n; 300];

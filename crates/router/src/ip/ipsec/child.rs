@@ -4,7 +4,8 @@ use super::crypt::{Group, Sealer};
 use super::exchange::{Answer, NONCE, Turn, body, has, notes, read_ke, read_nonce, refusal};
 use super::propose::{ChildSuite, Suite, choose, choose_child};
 use super::settings::{Action, Policy};
-use super::state::{Asked, Child, IkeSa, Keys, Phase, Setup, Window, Wish};
+use super::state::{Asked, Child, IkeSa, Keys, Of, Phase, Setup, Window, Wish};
+use config::ItemId;
 use std::sync::Arc;
 use wire::Moment;
 use wire::ike::{Message, Payload, Proposal, Selector, notify, payload, protocol};
@@ -41,16 +42,16 @@ impl Turn<'_> {
         let shared = shared.map(|(_, shared)| shared).unwrap_or_default();
         let [to_other, to_own] = keys.child(suite, &shared, [i, r]);
         let keys = (suite, [to_own, to_other]);
-        let child = self.new_child(sa, policy, [spi, other_spi], [own, other], keys);
+        let child = self.new_child(sa.of(), policy, [spi, other_spi], [own, other], keys);
         self.ike.children.insert(spi, child);
         self.ike.current.insert(policy.item, spi);
         Ok(())
     }
 
     /// A child with its keys: for what comes, and for what leaves.
-    fn new_child(
+    pub(super) fn new_child(
         &self,
-        sa: &IkeSa,
+        sa: Of,
         policy: &Arc<Policy>,
         spis: [u32; 2],
         selectors: [Selector; 2],
@@ -60,7 +61,7 @@ impl Turn<'_> {
         let share = if sa.began { 80 } else { 90 };
         Child {
             policy: policy.clone(),
-            of: sa.own_spi(),
+            of: sa.spi,
             spis,
             sealers: Arc::new(sealers),
             suite,
@@ -134,7 +135,7 @@ impl Turn<'_> {
         let sides = [payload::TS_R, payload::TS_I]
             .map(|kind| body(all, kind).and_then(Selector::read_all).unwrap_or_default());
         let is_tunnel = !has(all, notify::USE_TRANSPORT_MODE);
-        let found = self.policy_for(sa, &sides, is_tunnel);
+        let found = self.policy_for(sa.peer.item, &sides, is_tunnel);
         let (policy, selectors) = found.ok_or(notify::TS_UNACCEPTABLE)?;
         let is_first = sa.phase == Phase::Up && sa.setup.is_some();
         let (suite, chosen, other_spi) = choose_child(&policy.proposal, &offered, !is_first)
@@ -165,7 +166,7 @@ impl Turn<'_> {
         to.selectors(payload::TS_I, &[selectors[1]]);
         to.selectors(payload::TS_R, &[selectors[0]]);
         let keys = (suite, [to_own, to_other]);
-        let child = self.new_child(sa, &policy, [spi, other_spi], selectors, keys);
+        let child = self.new_child(sa.of(), &policy, [spi, other_spi], selectors, keys);
         self.ike.children.insert(spi, child);
         // With an older one packets go by that until the other end has shown that it knows this.
         self.ike.current.entry(policy.item).or_insert(spi);
@@ -175,16 +176,16 @@ impl Turn<'_> {
 
     /// The policy that selectors of the router's side and the other are for, and what both say: all of the policy, or
     /// all that is offered.
-    fn policy_for(
+    pub(super) fn policy_for(
         &self,
-        sa: &IkeSa,
+        peer: ItemId,
         [own, other]: &[Vec<Selector>; 2],
         is_tunnel: bool,
     ) -> Option<(Arc<Policy>, [Selector; 2])> {
         let pairs = || own.iter().flat_map(|own| other.iter().map(move |other| (own, other)));
         let policies = self.settings.policies.iter().filter(|policy| {
             policy.action == Action::Encrypt
-                && policy.peer == Some(sa.peer.item)
+                && policy.peer == Some(peer)
                 && policy.is_tunnel == is_tunnel
         });
         let mut all = Vec::new();

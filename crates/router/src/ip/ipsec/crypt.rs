@@ -20,7 +20,7 @@ use crypto_bigint::{BoxedUint, Odd, Resize};
 use des::TdesEde3;
 use hmac::{Hmac, Mac};
 use p256::elliptic_curve::sec1::{FromSec1Point, ToSec1Point};
-use sha1::Sha1;
+use sha1::{Digest, Sha1};
 use sha2::{Sha256, Sha384, Sha512};
 use std::fmt;
 use std::ops::Range;
@@ -182,6 +182,21 @@ impl Prf {
         }
     }
 
+    /// The hash that it is made of.
+    pub(crate) fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
+        fn with<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
+            let mut digest = D::new();
+            parts.iter().for_each(|part| digest.update(part));
+            digest.finalize().to_vec()
+        }
+        match self {
+            Prf::Sha1 => with::<Sha1>(parts),
+            Prf::Sha256 => with::<Sha256>(parts),
+            Prf::Sha384 => with::<Sha384>(parts),
+            Prf::Sha512 => with::<Sha512>(parts),
+        }
+    }
+
     /// `prf+` (RFC 7296 §2.13): as many bytes as these keys have, in their order.
     pub(crate) fn keys<const N: usize>(
         self,
@@ -203,6 +218,13 @@ impl Prf {
             made[at - len..at].to_vec()
         })
     }
+}
+
+/// What is done to a message of IKEv1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Encrypt,
+    Decrypt,
 }
 
 /// A way to encrypt and prove that both ends know the keys of.
@@ -346,6 +368,32 @@ impl Sealer {
             Cipher::Gcm256(gcm, salt) => open_gcm(&**gcm, *salt, (head, iv, text, icv))?,
         }
         Some(from..to)
+    }
+
+    /// Encrypts or decrypts whole blocks in CBC, with this IV in front of them; proves nothing. (IKEv1's messages.)
+    pub(crate) fn cbc(&self, iv: &[u8], text: &mut [u8], way: Way) {
+        fn with<C: BlockCipherEncrypt + BlockCipherDecrypt>(
+            cipher: &C,
+            iv: &[u8],
+            text: &mut [u8],
+            way: Way,
+        ) {
+            match way {
+                Way::Encrypt => {
+                    let (blocks, _) = Block::<C>::slice_as_chunks_mut(text);
+                    let iv = Block::<C>::try_from(iv).expect("an IV is a block");
+                    cbc::Encryptor::inner_iv_init(cipher, &iv).encrypt_blocks(blocks);
+                }
+                Way::Decrypt => open_cbc(cipher, iv, text),
+            }
+        }
+        match &self.cipher {
+            Cipher::TripleDes(des) => with(des, iv, text, way),
+            Cipher::Cbc128(aes) => with(aes, iv, text, way),
+            Cipher::Cbc192(aes) => with(aes, iv, text, way),
+            Cipher::Cbc256(aes) => with(aes, iv, text, way),
+            Cipher::Null | Cipher::Gcm128(..) | Cipher::Gcm192(..) | Cipher::Gcm256(..) => {}
+        }
     }
 
     fn prove(&self, bytes: &[u8], icv: &mut [u8]) {

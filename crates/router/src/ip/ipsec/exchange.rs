@@ -8,7 +8,7 @@
 //! ```
 //!
 //! One request at a time is on its way from each end. An [`IkeSa`] is taken out of the state while it has its turn.
-//! Missing: **IKEv1**, **certificates and EAP**, **addresses given out** (mode-config), **messages in pieces** (RFC 7383).
+//! Missing: **certificates and EAP**, **addresses given out** (mode-config), **messages in pieces** (RFC 7383).
 
 use super::crypt::Group;
 use super::settings::Settings;
@@ -21,6 +21,7 @@ use wire::ike::{
     HEADER, Header, Message, NAT_PORT, Notify, Payload, deleted, exchange, notify, payload,
     payloads,
 };
+use wire::isakmp;
 
 /// A message that is to be sent.
 #[derive(Debug)]
@@ -118,6 +119,9 @@ impl Turn<'_> {
 
     /// A message has come to one of the router's ends.
     pub(crate) fn received(&mut self, ends: (End, End), bytes: &[u8]) -> Result<(), Bad> {
+        if bytes.get(17) == Some(&isakmp::VERSION) {
+            return self.received_v1(ends, bytes);
+        }
         let header = Header::read(bytes).ok_or(Bad)?;
         let own_spi = header.spis[usize::from(header.from_initiator)];
         if own_spi == 0 {

@@ -2,12 +2,13 @@
 
 use super::crypt::{Encryption, Integrity};
 use super::menu;
-use super::settings::Settings;
-use super::state::{Child, IkeSa, Phase};
+use super::settings::{Id, Settings};
+use super::state::{Child, Of, Phase};
 use crate::facility::{DONE, Facility, Rows};
 use crate::status::{Numbers, RouterStatus, Values, dynamic, ip, number};
 use config::{Command, Display, Item, Unnamed, Value};
 use std::time::Duration;
+use wire::Moment;
 
 /// `/ip ipsec policy`, which compiles all of them.
 pub(crate) static POLICY: Facility = Facility {
@@ -136,31 +137,36 @@ fn seconds(time: Duration) -> Value {
 fn active_peers(status: &RouterStatus) -> Vec<Item> {
     let mut numbers = Numbers::default();
     let state = &status.router.services.ipsec;
-    let row = |sa: &IkeSa| {
-        let of = sa.own_spi();
-        let children = state.children.values().filter(|child| child.of == of).count();
-        let id = sa.other_id.as_ref().map_or(String::new(), ToString::to_string);
+    let row = |of: Of, spis: [u64; 2], id: Option<&Id>, word: &str, [since, heard]: [Moment; 2]| {
+        let children = state.children.values().filter(|child| child.of == of.spi).count();
+        let [spi_i, spi_r] = spis.map(|spi| text(&format_args!("{spi:016x}")));
+        Values::from([
+            ("id", text(&id.map_or(String::new(), ToString::to_string))),
+            ("state", text(word)),
+            ("uptime", seconds(status.now.since(since))),
+            ("ph2-total", number(children as u64)),
+            ("local-address", ip(of.ends.0.address)),
+            ("remote-address", ip(of.ends.1.address)),
+            ("last-seen", seconds(status.now.since(heard))),
+            ("spii", spi_i),
+            ("spir", spi_r),
+            ("responder", Value::Bool(!of.began)),
+            ("natt-peer", Value::Bool(of.in_nat)),
+        ])
+    };
+    let two = state.sas.values().map(|sa| {
         let word = match sa.phase {
             Phase::Init => "message-1-sent",
             Phase::Auth => "message-2-sent",
             Phase::Up => "established",
         };
-        let [spi_i, spi_r] = sa.spis.map(|spi| text(&format_args!("{spi:016x}")));
-        Values::from([
-            ("id", text(&id)),
-            ("state", text(word)),
-            ("uptime", seconds(status.now.since(sa.since))),
-            ("ph2-total", number(children as u64)),
-            ("local-address", ip(sa.ends.0.address)),
-            ("remote-address", ip(sa.ends.1.address)),
-            ("last-seen", seconds(status.now.since(sa.heard))),
-            ("spii", spi_i),
-            ("spir", spi_r),
-            ("responder", Value::Bool(!sa.began)),
-            ("natt-peer", Value::Bool(sa.in_nat)),
-        ])
-    };
-    state.sas.iter().map(|(spi, sa)| dynamic(numbers.of(*spi), row(sa))).collect()
+        (sa.own_spi(), row(sa.of(), sa.spis, sa.other_id.as_ref(), word, [sa.since, sa.heard]))
+    });
+    let one = state.v1.values().map(|sa| {
+        let (id, word) = (sa.other_id.as_ref(), sa.stage.word());
+        (sa.own_cookie(), row(sa.of(), sa.cookies, id, word, [sa.since, sa.heard]))
+    });
+    two.chain(one).map(|(at, row)| dynamic(numbers.of(at), row)).collect()
 }
 
 fn installed_sas(status: &RouterStatus) -> Vec<Item> {

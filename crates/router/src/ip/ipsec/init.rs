@@ -16,7 +16,7 @@ use wire::ike::{
 
 /// Half-open IKE SAs that others began, of which the next has to show a cookie, and none is more.
 const MANY: usize = 32;
-const MOST: usize = 256;
+pub(super) const MOST: usize = 256;
 
 impl Turn<'_> {
     /// Begins an IKE SA from this address, whose first child is for a policy.
@@ -115,7 +115,7 @@ impl Turn<'_> {
             self.out.push(Datagram { ends, in_nat, bytes: answer });
             return Ok(());
         }
-        let peer = self.settings.peer_at(ends.0.address, ends.1.address).ok_or(Bad)?.clone();
+        let peer = self.settings.peer_at(ends.0.address, ends.1.address, false).ok_or(Bad)?.clone();
         let all = payloads(header.next, &bytes[HEADER..]).ok_or(Bad)?;
         let offered = body(&all, payload::SA).and_then(Proposal::read_all).ok_or(Bad)?;
         let (group, public) = body(&all, payload::KE).and_then(read_ke).ok_or(Bad)?;

@@ -21,8 +21,13 @@ pub(crate) static PROFILE: Menu = Menu {
             .default("modp2048,modp1024")
             .column(),
         Property::new("lifetime", Type::Time, "Then IKE's keys are made anew.").default("1d"),
-        Property::new("lifebytes", Type::Number(0, i64::MAX), "Kept: IKEv2 has none.").default("0"),
-        Property::new("proposal-check", CHECK, "Kept: IKEv2 agrees upon no lifetimes.")
+        Property::new(
+            "lifebytes",
+            Type::Number(0, i64::MAX),
+            "Kept: keys are made anew by their time.",
+        )
+        .default("0"),
+        Property::new("proposal-check", CHECK, "Kept: each end has its own lifetime.")
             .default("obey"),
         Property::new("nat-traversal", Type::Bool, "Whether ESP goes in UDP where NAT is found.")
             .default("yes"),
@@ -88,13 +93,9 @@ pub(crate) static PEER: Menu = Menu {
         )
         .default("default")
         .column(),
-        Property::new(
-            "exchange-mode",
-            MODE,
-            "By which protocol: IKEv2. RouterOS's default is main.",
-        )
-        .required()
-        .column(),
+        Property::new("exchange-mode", MODE, "By which protocol: IKEv2, or IKEv1 in main mode.")
+            .default("main")
+            .column(),
         Property::new("passive", Type::Bool, "Whether the other end has to begin.").default("no"),
         Property::new(
             "send-initial-contact",
@@ -337,8 +338,8 @@ const PFS: Type = Type::Only(
 );
 const MODE: Type = Type::Only(
     &Type::Enum(&["aggressive", "base", "ike2", "main", "main-l2tp"]),
-    &["ike2"],
-    "IKEv1 is not built",
+    &["main", "ike2", "main-l2tp"],
+    "of IKEv1 main mode is built",
 );
 const METHOD: Type = Type::Enum(&[
     "digital-signature",

@@ -1,5 +1,5 @@
 //! `/ip ipsec`: packets encrypted for another router, or host, by ESP (RFC 4303), with keys agreed upon by IKEv2
-//! (RFC 7296).
+//! (RFC 7296) or [IKEv1](ikev1).
 //!
 //! ```text
 //!  POSTROUTING ─► the first policy for a packet ─► its child ─► ESP ─► OUTPUT
@@ -11,7 +11,7 @@
 //! wants to have encrypted is not let in as it is. FastTrack gives nothing up here: a FastTracked connection's
 //! packets meet the policies, too (RouterOS sends them as they are).
 //!
-//! Missing: **IKEv1**, **AH**, **IPv6, inside or outside**, **policies made of templates**, **`ipsec-secret` of tunnels**, and what
+//! Missing: **AH**, **IPv6, inside or outside**, **policies made of templates**, **`ipsec-secret` of tunnels**, and what
 //! [`exchange`] says.
 
 // What proposals name, and what is done with their keys.
@@ -19,6 +19,8 @@ pub(crate) mod crypt;
 // Messages asked and answered: what is common, the first ones, who one is, keys for packets, what is due.
 mod child;
 pub(crate) mod exchange;
+// The same of version 1.
+pub(crate) mod ikev1;
 mod init;
 mod prove;
 mod tick;

@@ -26,6 +26,8 @@ pub(crate) struct Peer {
     pub(crate) address: Ipv4Prefix,
     pub(crate) port: u16,
     pub(crate) own: Option<u32>,
+    /// By IKEv1.
+    pub(crate) is_v1: bool,
     pub(crate) passive: bool,
     pub(crate) initial_contact: bool,
     pub(crate) profile: Profile,
@@ -175,10 +177,11 @@ impl Settings {
         self.policies.iter().find(|policy| policy.is_for(tuple))
     }
 
-    /// The peer that an address is, or may be: the one that is said most exactly.
-    pub(crate) fn peer_at(&self, own: u32, address: u32) -> Option<&Arc<Peer>> {
+    /// The peer that an address is, or may be, by this version of IKE: the one that is said most exactly.
+    pub(crate) fn peer_at(&self, own: u32, address: u32, is_v1: bool) -> Option<&Arc<Peer>> {
         let is = |peer: &&Arc<Peer>| {
             peer.address.contains(address)
+                && peer.is_v1 == is_v1
                 && peer.own.is_none_or(|one| one == own)
                 && peer.identity.is_some()
         };
@@ -226,6 +229,7 @@ fn peer(tree: &Tree, item: &Read) -> Peer {
         address: prefix,
         port: item.number("port") as u16,
         own: address(item, "local-address"),
+        is_v1: item.text("exchange-mode") != "ike2",
         passive: item.bool("passive"),
         initial_contact: item.bool("send-initial-contact"),
         profile,

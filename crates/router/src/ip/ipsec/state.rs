@@ -6,6 +6,7 @@
 //! ```
 
 use super::crypt::{Group, Prf, Sealer};
+use super::ikev1;
 use super::propose::{ChildSuite, Suite};
 use super::settings::{Id, Peer, Policy};
 use crate::counter::Count;
@@ -21,6 +22,8 @@ use wire::ike::Selector;
 pub(crate) struct Ike {
     /// By the router's own SPI.
     pub(super) sas: BTreeMap<u64, IkeSa>,
+    /// Those of version 1, by the router's own cookie.
+    pub(super) v1: BTreeMap<u64, ikev1::Sa>,
     /// By the SPI of what comes.
     pub(crate) children: BTreeMap<u32, Child>,
     /// By policy the child that packets leave by.
@@ -34,7 +37,7 @@ pub(crate) struct Ike {
 impl Ike {
     /// Whether anything was agreed upon, or is being.
     pub(crate) fn has_any(&self) -> bool {
-        !self.sas.is_empty() || !self.children.is_empty()
+        !self.sas.is_empty() || !self.v1.is_empty() || !self.children.is_empty()
     }
 
     /// Forgets all keys; nobody is told.
@@ -209,6 +212,16 @@ pub(super) enum Wish {
     Close,
 }
 
+/// Of which IKE SA a child is, and what it has of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Of {
+    /// The router's own SPI, or cookie.
+    pub(super) spi: u64,
+    pub(super) ends: (End, End),
+    pub(super) in_nat: bool,
+    pub(super) began: bool,
+}
+
 /// What packets of a policy are encrypted with, both ways.
 #[derive(Clone, Debug)]
 pub(crate) struct Child {
@@ -281,6 +294,11 @@ impl IkeSa {
     /// The router's own SPI.
     pub(super) fn own_spi(&self) -> u64 {
         self.spis[usize::from(!self.began)]
+    }
+
+    pub(super) fn of(&self) -> Of {
+        let (ends, in_nat, began) = (self.ends, self.in_nat, self.began);
+        Of { spi: self.own_spi(), ends, in_nat, began }
     }
 
     pub(super) fn is_up(&self) -> bool {

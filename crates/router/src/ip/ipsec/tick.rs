@@ -10,14 +10,14 @@ use wire::Moment;
 use wire::ike::{exchange, notify, payload};
 
 /// An IKE SA that has not come up by then is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
-const TRIES: u32 = 8;
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const TRIES: u32 = 8;
 /// NAT forgets who is silent for longer (RFC 3948 §4).
-const KEPT_OPEN: Duration = Duration::from_secs(20);
+pub(super) const KEPT_OPEN: Duration = Duration::from_secs(20);
 /// No longer than that is an answer waited for before it is asked for again.
-const LATEST: Duration = Duration::from_secs(4);
+pub(super) const LATEST: Duration = Duration::from_secs(4);
 /// Packets after which keys are made anew, before their numbers end.
-const LAST: u32 = 1 << 31;
+pub(super) const LAST: u32 = 1 << 31;
 
 impl Turn<'_> {
     /// Does what is due; `own` says which address leads to another one.
@@ -30,6 +30,7 @@ impl Turn<'_> {
                 false => self.end_children(spi),
             }
         }
+        self.tick_v1(&mut next);
         let over = self.ike.children.values().filter(|child| self.now >= child.ends_at);
         let over: Vec<u32> = over.map(|child| child.spis[0]).collect();
         over.into_iter().for_each(|spi| self.end_child(spi));
@@ -50,6 +51,9 @@ impl Turn<'_> {
             *next = (*next).min(retry);
             return;
         }
+        if peer.is_v1 && self.want_v1(policy, peer) {
+            return;
+        }
         let mut its = self.ike.sas.values_mut().filter(|sa| sa.peer.item == peer.item);
         if let Some(sa) = its.next() {
             // What is on its way comes first.
@@ -64,7 +68,10 @@ impl Turn<'_> {
         let address = peer.own.or(policy.own_end).or_else(|| own(peer.address.bits()));
         if let Some(address) = address.filter(|_| can) {
             self.ike.retry.insert(peer.item, self.now + RETRY);
-            self.begin(peer, policy.clone(), address);
+            match peer.is_v1 {
+                true => self.begin_v1(peer, Some(policy.clone()), address),
+                false => self.begin(peer, policy.clone(), address),
+            }
         }
     }
 
