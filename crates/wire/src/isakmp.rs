@@ -231,7 +231,9 @@ fn transforms(mut bytes: &[u8], n: u8) -> Option<Vec<Transform>> {
             let long = if kind & SHORT == 0 { usize::from(short) } else { 0 };
             let bytes = rest.get(4..4 + long)?;
             let value = match kind & SHORT {
-                0 => bytes.iter().fold(0u32, |all, &byte| all.saturating_mul(256) + u32::from(byte)),
+                0 => {
+                    bytes.iter().fold(0u32, |all, &byte| all.saturating_mul(256) + u32::from(byte))
+                }
                 _ => short.into(),
             };
             attributes.push((kind & !SHORT, value));

@@ -55,6 +55,7 @@ fn daemons_either_way() {
         ("l2tp.yaml", &["pppd", "xl2tpd"]),
         ("pptp.yaml", &["pppd", "pptpd", "pptp"]),
         ("ipsec.yaml", &["ipsec"]),
+        ("ipsec-ikev1.yaml", &["ipsec"]),
     ] {
         if !can_have_machines() || !can_have_hosts(programs) {
             return;

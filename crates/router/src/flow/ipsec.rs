@@ -23,12 +23,11 @@ use crate::ip::fragment;
 use crate::ip::icmp::{self, write_ipv4};
 use crate::ip::ipsec::exchange::{Bad, Turn};
 use crate::ip::ipsec::is_own;
-use crate::ip::ipsec::settings::{Action, Settings};
+use crate::ip::ipsec::settings::{Action, Key, Settings};
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
-use config::ItemId;
 use port::Frame;
 use std::ops::Range;
 use wire::ike::{NAT_PORT, PORT};
@@ -152,7 +151,7 @@ fn meet_some(r: &mut Router, now: Moment, mut p: Packet) -> Option<(Packet, bool
         return None;
     }
     let mtu = r.program.interface(p.out_interface).mtu;
-    let Some(most) = most(r, policy.item, mtu) else {
+    let Some(most) = most(r, policy.key(tuple.dst), mtu) else {
         r.services.ipsec.due = now;
         if policy.is_optional {
             // The next one may be encrypted.
@@ -186,13 +185,13 @@ pub(super) fn encrypt(r: &mut Router, now: Moment, leaving: Leaving) {
 
 fn encrypt_one(r: &mut Router, now: Moment, frame: Frame, l3: u16) {
     let layers = layers::network(r.io.slab.bytes(&frame)).unwrap_or_default();
-    let policy = r.ipsec_out(&layers.tuple).map(|policy| policy.item);
+    let policy = r.ipsec_out(&layers.tuple).map(|policy| policy.key(layers.tuple.dst));
     // The other end may have agreed to a part of the policy only.
     let admits = |at: &u32| {
         let child = r.services.ipsec.children.get(at);
         child.is_some_and(|child| child.admits(&layers.tuple.reversed()))
     };
-    let Some(at) = policy.and_then(|item| child_of(r, item)).filter(admits) else {
+    let Some(at) = policy.and_then(|key| child_of(r, key)).filter(admits) else {
         return r.discard_frame(frame, Discard::NoSecurityAssociation);
     };
     if r.link.depth >= MOST {
@@ -209,12 +208,12 @@ fn encrypt_one(r: &mut Router, now: Moment, frame: Frame, l3: u16) {
 }
 
 /// The SPI of what comes of the child that a policy's packets leave by.
-fn child_of(r: &Router, policy: ItemId) -> Option<u32> {
+fn child_of(r: &Router, policy: Key) -> Option<u32> {
     r.services.ipsec.current.get(&policy).copied()
 }
 
 /// How long a packet may be that a policy wants encrypted, to fit so; `None` without keys.
-fn most(r: &Router, policy: ItemId, mtu: u16) -> Option<u16> {
+fn most(r: &Router, policy: Key, mtu: u16) -> Option<u16> {
     let child = r.services.ipsec.children.get(&child_of(r, policy)?)?;
     let sealer = &child.sealers[1];
     let around = 20 + if child.in_nat { UDP } else { 0 } + ESP + sealer.iv_len() + sealer.icv_len();
@@ -257,6 +256,9 @@ fn sealed(r: &mut Router, frame: &Frame, layers: &Layers, l3: usize, at: u32) ->
     bytes[esp..esp + 4].copy_from_slice(&spi.to_be_bytes());
     bytes[esp + 4..esp + ESP].copy_from_slice(&sequence.to_be_bytes());
     bytes[begin..begin + inside.len()].copy_from_slice(inside);
+    if child.in_nat && !child.is_tunnel && next == protocol::UDP && inside.len() >= UDP {
+        bytes[begin + 6..begin + 8].fill(0);
+    }
     for (n, byte) in bytes[begin + inside.len()..end - 2].iter_mut().enumerate() {
         *byte = n as u8 + 1;
     }
@@ -395,10 +397,11 @@ fn open(
     if next == NOTHING_INSIDE {
         return Ok(None);
     }
-    if child.is_tunnel != (next == IPV4_INSIDE) {
+    // (In transport mode, IPv4 in IPv4 has the number, too.)
+    if child.is_tunnel && next != IPV4_INSIDE {
         return Err(Discard::MalformedTunnel);
     }
-    let (is_tunnel, policy) = (child.is_tunnel, child.policy.item);
+    let (is_tunnel, in_nat, policy) = (child.is_tunnel, child.in_nat, child.key());
     let at = if is_tunnel { begin } else { begin - header };
     let macs: [u8; 12] = std::array::from_fn(|n| bytes[n]);
     if !is_tunnel {
@@ -408,6 +411,10 @@ fn open(
         ip[2..4].copy_from_slice(&len.to_be_bytes());
         ip[6..8].fill(0);
         ip[9] = next;
+        if in_nat && next == protocol::UDP && ip.len() >= header + UDP {
+            // It is of other addresses (RFC 3948 §3.1.2).
+            ip[header + 6..header + 8].fill(0);
+        }
         ip[10..12].fill(0);
         let sum = checksum::of(&ip[..header]);
         ip[10..12].copy_from_slice(&sum.to_be_bytes());
@@ -429,7 +436,7 @@ fn open(
 }
 
 /// Packets of a policy leave by the newest of its children that the other end uses.
-fn take_over(r: &mut Router, policy: ItemId, spi: u32) {
+fn take_over(r: &mut Router, policy: Key, spi: u32) {
     let ipsec = &mut r.services.ipsec;
     let Some(current) = ipsec.current.get(&policy).copied().filter(|current| *current != spi)
     else {

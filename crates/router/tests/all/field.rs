@@ -194,6 +194,7 @@ fn mistyped() {
 #[test]
 fn only_what_is_built() {
     const SAMPLES: &[&str] = &[
+        "aggressive",
         "yes",
         "number",
         "radsec",

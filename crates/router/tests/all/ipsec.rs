@@ -458,6 +458,21 @@ fn ends_that_are_silent_by(mode: &str) {
     pair.balanced();
 }
 
+/// 192.168.0.1 is 192.168.0.9 to the other one.
+fn translate(from: usize, frame: &mut [u8]) {
+    let (at, is, becomes) = if from == 0 { (29, 1, 9) } else { (33, 9, 1) };
+    if frame[12..14] != [8, 0] || frame[26..29] != [192, 168, 0] || frame[at] != is {
+        return;
+    }
+    frame[at] = becomes;
+    frame[24..26].fill(0);
+    let sum = wire::checksum::of(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    if frame[23] == 17 {
+        frame[40..42].fill(0);
+    }
+}
+
 /// The first one is known by another address, as behind NAT: ESP goes in UDP, both ways, and NAT is kept open.
 #[test]
 fn behind_nat() {
@@ -465,20 +480,6 @@ fn behind_nat() {
 }
 
 fn behind_nat_by(mode: &str) {
-    /// 192.168.0.1 is 192.168.0.9 to the other one.
-    fn translate(from: usize, frame: &mut [u8]) {
-        let (at, is, becomes) = if from == 0 { (29, 1, 9) } else { (33, 9, 1) };
-        if frame[12..14] != [8, 0] || frame[26..29] != [192, 168, 0] || frame[at] != is {
-            return;
-        }
-        frame[at] = becomes;
-        frame[24..26].fill(0);
-        let sum = wire::checksum::of(&frame[14..34]);
-        frame[24..26].copy_from_slice(&sum.to_be_bytes());
-        if frame[23] == 17 {
-            frame[40..42].fill(0);
-        }
-    }
     let mut pair = of(mode, &format!("{POLICY}/ip ipsec peer disable [find]"));
     pair.changes = translate;
     let other = &mut pair.routers[1];
@@ -529,4 +530,92 @@ fn transport_by(mode: &str) {
         assert_eq!(pair.seen[0].1[26..34], [192, 168, 0, 1, 192, 168, 0, 2]);
     }
     pair.balanced();
+}
+
+/// Tunnels whose own packets are encrypted by a secret of theirs.
+#[test]
+fn tunnels_with_a_secret() {
+    for (menu, more, protocol) in [
+        ("gre", "", 47),
+        ("ipip", "", 4),
+        ("gre", "local-address=192.168.0.$me", 47),
+        ("eoip", "tunnel-id=5 local-address=192.168.0.$me", 47),
+    ] {
+        let mut pair = Pair::new(&format!(
+            "/ip arp add address=10.0.$me.1 mac-address=06:00:00:00:00:0$me interface=ether1
+             /interface {menu} add name=t remote-address=192.168.0.$you {more} ipsec-secret=word
+             /ip address add address=172.16.0.$me/30 interface=t
+             /ip route add dst-address=10.0.$you.0/24 gateway=172.16.0.$you"
+        ));
+        pair.wait(8);
+        for n in 0..4 {
+            let payload = [n; 300];
+            let sent = datagram(&payload);
+            assert_eq!(pair.pass(&sent.build()), [arrived(&sent)], "{menu}: {}", state(&mut pair));
+            assert!(pair.seen.iter().all(|(_, frame)| is_esp(frame)), "{menu}, {n}");
+        }
+        // Without the same secret nothing passes, and never in the clear.
+        pair.routers[1].run(&format!("/interface {menu} set t ipsec-secret=other"));
+        pair.wait(40);
+        pair.seen.clear();
+        assert_eq!(
+            pair.pass(&datagram(&[1; 300]).build()).len(),
+            0,
+            "{menu}: {}",
+            state(&mut pair)
+        );
+        let is_clear = |(_, frame): &(usize, Vec<u8>)| frame[23] == protocol;
+        assert!(!pair.seen.iter().any(is_clear), "{menu}");
+        pair.balanced();
+    }
+}
+
+/// L2TP over IPsec: a client of a server that wants it, or lets it; as it is, and behind NAT.
+#[test]
+fn l2tp_clients() {
+    for (server, client, nat, arrives, encrypted) in [
+        ("required", "yes", false, true, true),
+        ("yes", "yes", false, true, true),
+        ("yes", "no", false, true, false),
+        ("no", "no", false, true, false),
+        ("required", "no", false, false, false),
+        ("required", "yes", true, true, true),
+        ("yes", "yes", true, true, true),
+    ] {
+        let mut pair = Pair::new(
+            "/ip arp add address=10.0.$me.1 mac-address=06:00:00:00:00:0$me interface=ether1",
+        );
+        let [one, two] = &mut pair.routers;
+        two.run(&format!(
+            "/ppp secret add name=bob password=secret local-address=172.16.7.254 \
+             remote-address=172.16.7.1 routes=10.0.1.0/24
+             /interface l2tp-server server set enabled=yes use-ipsec={server} ipsec-secret=word"
+        ));
+        if nat {
+            pair.changes = translate;
+            two.run(
+                "/ip arp add address=192.168.0.9 mac-address=02:00:00:00:00:02 interface=ether2",
+            );
+        }
+        one.run(&format!(
+            "/interface l2tp-client add name=t connect-to=192.168.0.2 user=bob password=secret \
+             use-ipsec={client} ipsec-secret=word disabled=no
+             /ip route add dst-address=10.0.2.0/24 gateway=t"
+        ));
+        pair.wait(25);
+        let case = format!("server {server}, client {client}, NAT {nat}");
+        for n in 0..3 {
+            let payload = [n; 300];
+            let sent = datagram(&payload);
+            let out = pair.pass(&sent.build());
+            assert_eq!(out.len(), usize::from(arrives), "{case}: {}", state(&mut pair));
+            let is_clear =
+                |(_, frame): &(usize, Vec<u8>)| frame[23] == 17 && frame[36..38] == [6, 165];
+            let clear = pair.seen.iter().any(is_clear);
+            assert_eq!(clear, arrives && !encrypted, "{case}: {}", state(&mut pair));
+            let back = pair.pass_back(&answer(&payload).build());
+            assert_eq!(back.len(), usize::from(arrives), "{case}: {}", state(&mut pair));
+        }
+        pair.balanced();
+    }
 }

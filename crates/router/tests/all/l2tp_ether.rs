@@ -200,7 +200,7 @@ fn refused() {
         (format!("{add} connect-to=10.0.0.2 peer-cookie=123"), "8 or 16 hexadecimal digits"),
         (format!("{add} connect-to=10.0.0.2 peer-cookie=0x123456"), "8 or 16 hexadecimal digits"),
         (format!("{add} connect-to=10.0.0.2 cookie-length=4-bytes"), "control messages"),
-        (format!("{add} connect-to=10.0.0.2 use-ipsec=yes"), "IPsec"),
+        (format!("{add} connect-to=10.0.0.2 use-ipsec=yes"), "/ip ipsec policy"),
         (format!("{} connect-to=10.0.0.2", add.replace("mode=yes", "mode=no")), "control messages"),
         (format!("{} connect-to=10.0.0.2", add.replace("id=1", "id=0")), "1..4294967295"),
     ] {

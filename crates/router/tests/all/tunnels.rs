@@ -484,7 +484,6 @@ fn refused() {
         ("/interface gre add remote-address=10.0.0.1", "g has these ends already"),
         ("/interface ipip add remote-address=10.0.0.1 local-address=10.0.0.1", "to itself"),
         ("/interface eoip add remote-address=10.0.0.1", "tunnel-id"),
-        ("/interface ipip add remote-address=10.0.0.2 ipsec-secret=x", "IPsec"),
         ("/interface ipip add remote-address=10.0.0.2 keepalive=often", "10s,10"),
         ("/interface ipip add name=g remote-address=10.0.0.2", "already have"),
         ("/interface vlan add interface=g vlan-id=5", "carries no Ethernet frames"),

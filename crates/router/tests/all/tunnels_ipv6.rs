@@ -587,7 +587,6 @@ fn refused() {
         ("/interface 6to4 add remote-address=10.0.0.1 local-address=10.0.0.2", "t has these ends"),
         ("/interface 6to4 add", "6to4-tunnel1 has these ends already"),
         ("/interface 6to4 add remote-address=10.0.0.3 mtu=1279", "1280"),
-        ("/interface 6to4 add remote-address=10.0.0.3 ipsec-secret=x", "IPsec"),
         ("/interface 6to4 add remote-address=10.0.0.3 keepalive=often", "10s,10"),
         ("/interface vlan add interface=t vlan-id=5", "carries no Ethernet frames"),
     ] {

@@ -40,8 +40,8 @@ pub(crate) static CLIENT: Menu = Menu {
     path: "/interface l2tp-client",
     kind: clients("l2tp-out"),
     properties: &dials::<19>(&[
-        Property::only("use-ipsec", &Type::Bool, &["no"], "IPsec is not built"),
-        Property::missing("ipsec-secret", "IPsec is not built"),
+        Property::new("use-ipsec", Type::Bool, "Whether its packets are encrypted.").default("no"),
+        SECRET_WORD,
         FAST,
     ]),
     help: "Connections to L2TP servers.",
@@ -60,8 +60,9 @@ pub(crate) static SERVER: Menu = Menu {
         SILENCE,
         max_sessions(&Type::Number(1, 60000)),
         DEFAULT_PROFILE,
-        Property::only("use-ipsec", &IPSEC, &["no"], "IPsec is not built"),
-        Property::missing("ipsec-secret", "IPsec is not built"),
+        Property::new("use-ipsec", IPSEC, "Whether clients' packets may be encrypted, or have to.")
+            .default("no"),
+        SECRET_WORD,
         Property::only(
             "caller-id-type",
             &Type::Enum(&["ip-address", "number"]),
@@ -94,4 +95,10 @@ pub(crate) static SECRET: Menu = Menu {
     help: "What L2TP's tunnels are proved with.",
 };
 
+const SECRET_WORD: Property = Property::new(
+    "ipsec-secret",
+    Type::Text,
+    "What both ends know, if they are encrypted: by IKEv1 (`/ip ipsec`).",
+)
+.default("");
 const IPSEC: Type = Type::Enum(&["no", "required", "yes"]);

@@ -85,12 +85,13 @@ pub static MENU: Menu = Menu {
         Property::only("cookie-length", &LENGTH, &["0"], UNMANAGED),
         Property::only("digest-hash", &HASH, &["md5"], UNMANAGED),
         Property::only("circuit-id", &Type::Text, &[""], UNMANAGED),
-        Property::only("use-ipsec", &Type::Bool, &["no"], "IPsec is not built"),
-        Property::missing("ipsec-secret", "IPsec is not built"),
+        Property::only("use-ipsec", &Type::Bool, &["no"], NO_IPSEC),
+        Property::missing("ipsec-secret", NO_IPSEC),
     ],
     help: "Tunnels that carry Ethernet frames behind L2TP version 3, between ends that are both configured.",
 };
 
+const NO_IPSEC: &str = "say it in /ip ipsec policy";
 const UNMANAGED: &str = "control messages of L2TP version 3 are not built";
 const SESSION: Type = Type::Number(1, u32::MAX as i64);
 const LENGTH: Type = Type::Enum(&["0", "4-bytes", "8-bytes"]);

@@ -146,7 +146,12 @@ pub(super) const FAST: Property = Property::new(
     "What comes out of it, or goes in, may do so in FastPath.",
 )
 .default("yes");
-const IPSEC: Property = Property::missing("ipsec-secret", "IPsec is not built");
+const IPSEC: Property = Property::new(
+    "ipsec-secret",
+    Type::Text,
+    "What both ends know, if its packets are to be encrypted: by IKEv1 (`/ip ipsec`).",
+)
+.default("");
 const LOOP: Type = Type::Enum(&["default", "off", "on"]);
 const NO_LOOP: &str = "loops are not looked for";
 

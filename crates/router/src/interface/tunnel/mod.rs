@@ -18,7 +18,7 @@
 //!
 //! How deep tunnels lie in each other is bounded (`MOST` in `flow::tunnel`), and one that leads to
 //! itself is named in the log, its packets counted as `tunnel-loop`. Missing:
-//! **ipsec-secret**, **ECN of the outer header** (RFC 6040's compatibility mode: always zero).
+//! **ECN of the outer header** (RFC 6040's compatibility mode: always zero).
 
 // What is done with the menus.
 pub(crate) mod facilities;

@@ -44,7 +44,7 @@ impl Turn<'_> {
         let keys = (suite, [to_own, to_other]);
         let child = self.new_child(sa.of(), policy, [spi, other_spi], [own, other], keys);
         self.ike.children.insert(spi, child);
-        self.ike.current.insert(policy.item, spi);
+        self.ike.current.insert(policy.key(0), spi);
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl Turn<'_> {
         let child = self.new_child(sa.of(), &policy, [spi, other_spi], selectors, keys);
         self.ike.children.insert(spi, child);
         // With an older one packets go by that until the other end has shown that it knows this.
-        self.ike.current.entry(policy.item).or_insert(spi);
+        self.ike.current.entry(policy.key(0)).or_insert(spi);
         sa.setup = None;
         Ok(())
     }
@@ -307,12 +307,12 @@ impl Turn<'_> {
     /// A child is over: what leaves goes by another one of the policy, if there is one.
     pub(super) fn end_child(&mut self, spi: u32) {
         let Some(gone) = self.ike.children.remove(&spi) else { return };
-        let item = gone.policy.item;
-        if self.ike.current.get(&item) == Some(&spi) {
-            let others = self.ike.children.values().filter(|child| child.policy.item == item);
+        let key = gone.key();
+        if self.ike.current.get(&key) == Some(&spi) {
+            let others = self.ike.children.values().filter(|child| child.key() == key);
             match others.max_by_key(|child| child.since) {
-                Some(other) => _ = self.ike.current.insert(item, other.spis[0]),
-                None => _ = self.ike.current.remove(&item),
+                Some(other) => _ = self.ike.current.insert(key, other.spis[0]),
+                None => _ = self.ike.current.remove(&key),
             }
         }
     }

@@ -12,6 +12,8 @@ use wire::Moment;
 
 /// `/ip ipsec policy`, which compiles all of them.
 pub(crate) static POLICY: Facility = Facility {
+    // Tunnels have policies of their own.
+    after: &[&crate::interface::facilities::ALL],
     compile: |c| {
         let settings = Settings::read(c.tree);
         if c.program.ipsec.as_deref() != Some(&settings) {
@@ -175,7 +177,7 @@ fn installed_sas(status: &RouterStatus) -> Vec<Item> {
     let row = |child: &Child, way: usize| {
         let (own, other) = (ip(child.ends.0.address), ip(child.ends.1.address));
         let (from, to) = if way == 0 { (other, own) } else { (own, other) };
-        let is_used = state.current.get(&child.policy.item) == Some(&child.spis[0]);
+        let is_used = state.current.get(&child.key()) == Some(&child.spis[0]);
         let (cipher, bits) = match child.suite.encryption {
             Encryption::Null => ("null", 0),
             Encryption::TripleDes => ("3des", 192),

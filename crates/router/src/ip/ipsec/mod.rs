@@ -11,8 +11,9 @@
 //! wants to have encrypted is not let in as it is. FastTrack gives nothing up here: a FastTracked connection's
 //! packets meet the policies, too (RouterOS sends them as they are).
 //!
-//! Missing: **AH**, **IPv6, inside or outside**, **policies made of templates**, **`ipsec-secret` of tunnels**, and what
-//! [`exchange`] says.
+//! Tunnels that have a secret have [policies of their own](tunnels).
+//!
+//! Missing: **AH**, **IPv6, inside or outside**, **policies made of templates**, and what [`exchange`] and [`ikev1`] say.
 
 // What proposals name, and what is done with their keys.
 pub(crate) mod crypt;
@@ -30,6 +31,8 @@ pub(crate) mod facilities;
 pub(crate) mod menu;
 // What one end would do, and the other chooses.
 pub(crate) mod propose;
+// Those of tunnels that have a secret.
+mod tunnels;
 // Policies and peers, compiled.
 pub(crate) mod settings;
 // What was agreed upon.

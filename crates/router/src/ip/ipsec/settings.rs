@@ -2,6 +2,7 @@
 
 use super::crypt::{Encryption, Group, Integrity, Prf};
 use super::menu::{IDENTITY, PEER, POLICY, PROFILE, PROPOSAL};
+use super::tunnels;
 use crate::firewall::syntax::protocol_number;
 use config::{ItemId, Read, Tree, Value};
 use std::net::Ipv4Addr;
@@ -127,6 +128,8 @@ pub(crate) struct Policy {
     pub(crate) is_tunnel: bool,
     /// Without keys packets go as they are.
     pub(crate) is_optional: bool,
+    /// Each host at the other end has keys of its own: L2TP's clients.
+    pub(crate) is_by_host: bool,
     /// By item; `None` if there is no such peer.
     pub(crate) peer: Option<ItemId>,
     pub(crate) own_end: Option<u32>,
@@ -150,7 +153,15 @@ pub(crate) struct Proposal {
     pub(crate) lifetime: Duration,
 }
 
+/// A policy, and of one that is for many hosts which.
+pub(crate) type Key = (ItemId, u32);
+
 impl Policy {
+    /// Whose children a packet's to this address are.
+    pub(crate) fn key(&self, to: u32) -> Key {
+        (self.item, if self.is_by_host { to } else { 0 })
+    }
+
     /// Whether it is for a packet from here to there.
     pub(crate) fn is_for(&self, tuple: &FiveTuple) -> bool {
         self.own.admits(tuple.protocol, tuple.src_port, tuple.src)
@@ -185,7 +196,8 @@ impl Settings {
                 && peer.own.is_none_or(|one| one == own)
                 && peer.identity.is_some()
         };
-        self.peers.iter().filter(is).max_by_key(|peer| peer.address.len())
+        // Of two the first, which is typed.
+        self.peers.iter().rev().filter(is).max_by_key(|peer| peer.address.len())
     }
 
     /// Reads the menus.
@@ -195,15 +207,21 @@ impl Settings {
         let policies = tree.read(&POLICY).filter(|item| !item.bool("disabled"));
         let policies = policies.filter_map(|item| Some(policy(tree, &peers, &item)?.into()));
         let policies = policies.collect();
-        Settings { peers, policies }
+        let mut settings = Settings { peers, policies };
+        tunnels::read(tree, &mut settings);
+        settings
     }
 }
 
-fn named<'a>(tree: &'a Tree, menu: &'static config::Menu, name: &str) -> Option<Read<'a>> {
+pub(super) fn named<'a>(
+    tree: &'a Tree,
+    menu: &'static config::Menu,
+    name: &str,
+) -> Option<Read<'a>> {
     tree.read(menu).find(|item| item.name() == name)
 }
 
-fn address(item: &Read, name: &str) -> Option<u32> {
+pub(super) fn address(item: &Read, name: &str) -> Option<u32> {
     match item.opt(name).as_deref() {
         Some(Value::Address(address)) => Some(u32::from(*address)).filter(|address| *address != 0),
         _ => None,
@@ -253,7 +271,7 @@ impl Default for Profile {
 }
 
 impl Profile {
-    fn read(item: &Read) -> Profile {
+    pub(super) fn read(item: &Read) -> Profile {
         let hash = item.text("hash-algorithm");
         let by = item.text("prf-algorithm");
         let prf = match if by == "auto" { &hash } else { &by }.as_str() {
@@ -318,7 +336,7 @@ fn group(word: &str) -> Option<Group> {
 }
 
 impl Proposal {
-    fn read(item: &Read) -> Proposal {
+    pub(super) fn read(item: &Read) -> Proposal {
         let words = |name| item.list(name).into_iter().map(|word| word.to_string());
         Proposal {
             encryption: words("enc-algorithms").filter_map(|word| encryption(&word)).collect(),
@@ -367,6 +385,7 @@ fn policy(tree: &Tree, peers: &[Arc<Peer>], item: &Read) -> Option<Policy> {
         },
         is_tunnel: item.bool("tunnel"),
         is_optional: item.text("level") == "use",
+        is_by_host: false,
         peer: peer.map(|peer| peer.item),
         own_end,
         proposal: named(tree, &PROPOSAL, &item.text("proposal"))

@@ -8,7 +8,7 @@
 use super::crypt::{Group, Prf, Sealer};
 use super::ikev1;
 use super::propose::{ChildSuite, Suite};
-use super::settings::{Id, Peer, Policy};
+use super::settings::{Id, Key, Peer, Policy};
 use crate::counter::Count;
 use crate::ip::datagram::End;
 use config::ItemId;
@@ -26,8 +26,8 @@ pub(crate) struct Ike {
     pub(super) v1: BTreeMap<u64, ikev1::Sa>,
     /// By the SPI of what comes.
     pub(crate) children: BTreeMap<u32, Child>,
-    /// By policy the child that packets leave by.
-    pub(crate) current: HashMap<ItemId, u32>,
+    /// By [policy](Policy::key) the child that packets leave by.
+    pub(crate) current: HashMap<Key, u32>,
     /// By peer: not before then is it asked again.
     pub(super) retry: BTreeMap<ItemId, Moment>,
     /// When something is due next.
@@ -282,6 +282,11 @@ impl Window {
 }
 
 impl Child {
+    /// What it is the child of.
+    pub(crate) fn key(&self) -> Key {
+        self.policy.key(self.selectors[1].addresses[0])
+    }
+
     /// Whether a packet may come by it; one that leaves, with its ends reversed.
     pub(crate) fn admits(&self, tuple: &wire::FiveTuple) -> bool {
         let [own, other] = &self.selectors;

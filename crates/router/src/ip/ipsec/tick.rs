@@ -42,7 +42,7 @@ impl Turn<'_> {
 
     /// Sees to it that a policy has keys.
     fn want(&mut self, policy: &Arc<Policy>, own: &impl Fn(u32) -> Option<u32>, next: &mut Moment) {
-        let is_there = self.ike.current.contains_key(&policy.item);
+        let is_there = self.ike.current.contains_key(&policy.key(0));
         let Some(peer) = policy.peer.and_then(|item| self.settings.peer(item)) else { return };
         if is_there || policy.action != Action::Encrypt {
             return;

@@ -151,6 +151,8 @@ struct Quick {
     began: bool,
     /// It is over, but what was said last may be asked for again.
     is_done: bool,
+    /// When packets leave by its child, if not by another one any more.
+    takes_over: Option<Moment>,
     /// The router's SPI.
     spi: u32,
     secret: [u8; Group::SECRET],

@@ -7,6 +7,7 @@ use crate::ip::ipsec::crypt::Sealer;
 use crate::ip::ipsec::exchange::{Bad, NONCE, RETRY, Turn};
 use crate::ip::ipsec::propose::ChildSuite;
 use crate::ip::ipsec::settings::Policy;
+use crate::ip::ipsec::state::Child;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::ike::{HEADER, Message, PAYLOAD_HEADER, Payload, Selector, protocol};
@@ -16,6 +17,8 @@ use wire::isakmp::{
 
 /// A child whose place is taken goes on for so long: its packets may be on their way.
 const LINGERS: Duration = Duration::from_secs(5);
+/// So long may it take until the other end has heard the last message.
+const HEARD: Duration = Duration::from_secs(1);
 /// Children that the other end may ask for at once.
 const MOST: usize = 64;
 
@@ -30,6 +33,7 @@ impl Turn<'_> {
             replaces,
             began: true,
             is_done: false,
+            takes_over: None,
             spi,
             secret: self.random(),
             nonces: [nonce, vec![]],
@@ -37,6 +41,7 @@ impl Turn<'_> {
             talk: Talk::default(),
             since: self.now,
         };
+        let sides = sides(sa, policy);
         let offered = offer_child(&policy.proposal, spi, policy.is_tunnel, sa.in_nat);
         let offered = Proposal::write_all(&offered);
         let public = policy.proposal.group.and_then(|group| group.public(&quick.secret));
@@ -44,7 +49,7 @@ impl Turn<'_> {
             to.push(payload::SA, |to| to.extend(offered));
             to.push(payload::NONCE, |to| to.extend(&quick.nonces[0]));
             public.iter().for_each(|public| to.push(payload::KE, |to| to.extend(public)));
-            for one in [policy.own, policy.other] {
+            for one in sides {
                 to.push(payload::ID, |to| to.extend(write_selector(&one)));
             }
         };
@@ -106,15 +111,21 @@ impl Turn<'_> {
             addresses: [end.address; 2],
         });
         let [other, own] = asked.selectors.unwrap_or(implied);
+        // In transport mode behind NAT it says addresses that nobody sees here.
+        let seen = |one: Selector, end: End| Selector { addresses: [end.address; 2], ..one };
+        let sides = |is_tunnel: bool| match is_tunnel || !sa.in_nat {
+            true => [vec![own], vec![other]],
+            false => [vec![seen(own, sa.ends.0)], vec![seen(other, sa.ends.1)]],
+        };
         let both = [true, false].into_iter().find_map(|is_tunnel| {
-            let sides = [vec![own], vec![other]];
+            let sides = sides(is_tunnel);
             let (policy, selectors) = self.policy_for(sa.peer.item, &sides, is_tunnel)?;
             let chosen = choose_child(&policy.proposal, &asked.offered, is_tunnel, sa.in_nat)?;
             Some((policy, selectors, chosen))
         });
         let Some((policy, selectors, (suite, chosen, other_spi))) = both else {
             let known = [true, false].into_iter().any(|is_tunnel| {
-                self.policy_for(sa.peer.item, &[vec![own], vec![other]], is_tunnel).is_some()
+                self.policy_for(sa.peer.item, &sides(is_tunnel), is_tunnel).is_some()
             });
             let (kind, word) = match known {
                 true => (notify::NO_PROPOSAL_CHOSEN, "none of its proposals suits"),
@@ -137,6 +148,7 @@ impl Turn<'_> {
             replaces: None,
             began: false,
             is_done: false,
+            takes_over: None,
             spi: self.new_child_spi(),
             secret,
             nonces: [asked.nonce, self.random::<NONCE>().to_vec()],
@@ -187,8 +199,9 @@ impl Turn<'_> {
         let policy = quick.policy.clone();
         let chosen = choose_child(&policy.proposal, &asked.offered, policy.is_tunnel, sa.in_nat);
         let (suite, _, other_spi) = chosen.ok_or(Bad)?;
-        let [own, other] = asked.selectors.unwrap_or([policy.own, policy.other]);
-        let both = (own.and(&policy.own), other.and(&policy.other));
+        let mine = sides(sa, &policy);
+        let [own, other] = asked.selectors.unwrap_or(mine);
+        let both = (own.and(&mine[0]), other.and(&mine[1]));
         let (Some(own), Some(other)) = both else { return Err(Bad) };
         let mut shared = Vec::new();
         if let Some(group) = suite.group {
@@ -197,7 +210,10 @@ impl Turn<'_> {
         }
         quick.nonces[1] = asked.nonce;
         self.quick_child(sa, quick, (suite, &shared), (other_spi, [own, other]));
-        self.ike.current.insert(policy.item, quick.spi);
+        // The other end has the keys when it has heard the third message.
+        let key = policy.key(other.addresses[0]);
+        self.ike.current.entry(key).or_insert(quick.spi);
+        quick.takes_over = Some(self.now + HEARD);
         if let Some(old) = quick.replaces.and_then(|old| self.ike.children.get_mut(&old)) {
             old.ends_at = old.ends_at.min(self.now + LINGERS);
         }
@@ -228,8 +244,8 @@ impl Turn<'_> {
         Turn::proven(sa, (header, &quick.iv), bytes, proof, |_, _| ())?;
         self.heard_v1(sa, ends);
         (quick.is_done, quick.talk.again) = (true, None);
-        let item = quick.policy.item;
-        if let Some(old) = self.ike.current.insert(item, quick.spi).filter(|old| *old != quick.spi)
+        let key = self.ike.children.get(&quick.spi).map(Child::key).ok_or(Bad)?;
+        if let Some(old) = self.ike.current.insert(key, quick.spi).filter(|old| *old != quick.spi)
             && let Some(old) = self.ike.children.get_mut(&old)
         {
             // The other end has made them anew: it says so when the old ones are over.
@@ -290,6 +306,15 @@ impl Turn<'_> {
         let bytes = seal(&keys.cipher, &mut iv, message);
         self.send_v1(sa, bytes);
     }
+}
+
+/// Which packets a policy's child is for: in transport mode those of the two ends.
+fn sides(sa: &Sa, policy: &Policy) -> [Selector; 2] {
+    let of = |one: Selector, end: End| match policy.is_tunnel {
+        true => one,
+        false => Selector { addresses: [end.address; 2], ..one },
+    };
+    [of(policy.own, sa.ends.0), of(policy.other, sa.ends.1)]
 }
 
 /// What a first or a second message says.

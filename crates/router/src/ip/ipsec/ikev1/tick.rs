@@ -71,6 +71,16 @@ impl Turn<'_> {
             let goes_on =
                 self.again_v1(sa, &mut talk, next) && self.now.since(quick.since) < PATIENCE;
             quick.talk = talk;
+            match quick.takes_over {
+                Some(at) if self.now < at => *next = (*next).min(at),
+                Some(_) => {
+                    let key =
+                        self.ike.children.get(&quick.spi).map(super::super::state::Child::key);
+                    key.into_iter().for_each(|key| _ = self.ike.current.insert(key, quick.spi));
+                    quick.takes_over = None;
+                }
+                _ => {}
+            }
             if goes_on {
                 sa.quick.insert(id, quick);
             } else if !quick.is_done {
