@@ -56,6 +56,7 @@ fn daemons_either_way() {
         ("pptp.yaml", &["pppd", "pptpd", "pptp"]),
         ("ipsec.yaml", &["ipsec"]),
         ("ipsec-ikev1.yaml", &["ipsec"]),
+        ("l2tp-ipsec.yaml", &["ipsec", "pppd", "xl2tpd"]),
     ] {
         if !can_have_machines() || !can_have_hosts(programs) {
             return;

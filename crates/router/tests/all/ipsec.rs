@@ -297,7 +297,9 @@ fn who_gets_through_by(mode: &str) {
             none,
         ),
     ] {
-        let mut pair = of(mode, &format!("{POLICY}{more}"));
+        // (In version 1 who begins may leave a group out, unless that is strict.)
+        let strict = "/ip ipsec profile set [find] proposal-check=strict\n";
+        let mut pair = of(mode, &format!("{strict}{POLICY}{more}"));
         pair.routers[0].run(first);
         pair.wait(25);
         for n in 0..3 {
@@ -506,6 +508,20 @@ fn behind_nat_by(mode: &str) {
     pair.balanced();
 }
 
+/// In version 1 who begins says whether there is a group.
+#[test]
+fn who_begins_says_whether_there_is_a_group() {
+    for (own, group) in [("none", "modp1024"), ("modp2048", "modp1024"), ("x25519", "none")] {
+        let text = format!("/ip ipsec proposal set [find] pfs-group={group}");
+        let mut pair = of("main", &format!("{POLICY}{text}"));
+        pair.routers[0].run(&format!("/ip ipsec proposal set [find] pfs-group={own}"));
+        pair.routers[1].run("/ip ipsec peer set [find] passive=yes");
+        pair.wait(20);
+        let out = pair.pass(&datagram(&[7; 100]).build());
+        assert_eq!(out.len(), 1, "{own} {group}: {}", state(&mut pair));
+    }
+}
+
 /// Packets between the routers themselves: what is behind their own headers is encrypted, of a tunnel as of a ping.
 #[test]
 fn transport() {
@@ -554,6 +570,8 @@ fn tunnels_with_a_secret() {
             assert_eq!(pair.pass(&sent.build()), [arrived(&sent)], "{menu}: {}", state(&mut pair));
             assert!(pair.seen.iter().all(|(_, frame)| is_esp(frame)), "{menu}, {n}");
         }
+        let text = pair.routers[0].run("/ip ipsec policy print where dynamic");
+        assert!(text.contains("192.168.0.2/32") && text.contains("established"), "{menu}: {text}");
         // Without the same secret nothing passes, and never in the clear.
         pair.routers[1].run(&format!("/interface {menu} set t ipsec-secret=other"));
         pair.wait(40);

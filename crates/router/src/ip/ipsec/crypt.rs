@@ -458,6 +458,11 @@ impl Group {
     const ECP256: Group = Group(19);
     const X25519: Group = Group(31);
 
+    /// Whether it is built.
+    pub(crate) fn is_there(self) -> bool {
+        matches!(self.0, 2 | 5 | 14 | 15 | 16) || [Group::ECP256, Group::X25519].contains(&self)
+    }
+
     /// The bytes that a secret is made of.
     pub(crate) const SECRET: usize = 32;
 

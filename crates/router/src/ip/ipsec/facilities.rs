@@ -2,13 +2,15 @@
 
 use super::crypt::{Encryption, Integrity};
 use super::menu;
-use super::settings::{Id, Settings};
+use super::settings::{Id, Policy, Settings};
 use super::state::{Child, Of, Phase};
 use crate::facility::{DONE, Facility, Rows};
+use crate::firewall::syntax::protocol_name;
 use crate::status::{Numbers, RouterStatus, Values, dynamic, ip, number};
-use config::{Command, Display, Item, Unnamed, Value};
+use config::{Command, Display, Item, ItemId, Unnamed, Value};
 use std::time::Duration;
 use wire::Moment;
+use wire::ike::Selector;
 
 /// `/ip ipsec policy`, which compiles all of them.
 pub(crate) static POLICY: Facility = Facility {
@@ -21,6 +23,7 @@ pub(crate) static POLICY: Facility = Facility {
         }
     },
     relearn: true,
+    rows: Rows::Few(of_tunnels),
     check: |item, _| {
         let is_six = |name| matches!(item.get(name), Some(Value::Cidr6(..)));
         let is_template = item.get("template") == Some(&Value::Bool(true));
@@ -112,8 +115,7 @@ fn one_default() -> Vec<Values> {
 
 fn policy(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
     let policy = status.router.program.ipsec.as_ref()?.policy(item.id)?;
-    let state = &status.router.services.ipsec;
-    let count = || state.children.values().filter(|child| child.policy.item == item.id).count();
+    let count = || children(status, item.id);
     let encrypts = policy.action == super::settings::Action::Encrypt;
     match property {
         "active" => Some(Value::Bool(count() > 0)),
@@ -125,6 +127,46 @@ fn policy(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+fn children(status: &RouterStatus, policy: ItemId) -> usize {
+    let all = status.router.services.ipsec.children.values();
+    all.filter(|child| child.policy.item == policy).count()
+}
+
+/// Policies of tunnels that have a secret.
+fn of_tunnels(status: &RouterStatus) -> Vec<Item> {
+    let Some(settings) = &status.router.program.ipsec else { return Vec::new() };
+    let mut numbers = Numbers::default();
+    let row = |policy: &Policy| {
+        let peer = policy.peer.and_then(|item| settings.peer(item));
+        let network = |side: &Selector| {
+            let [first, last] = side.addresses;
+            Value::Cidr(first.into(), if first == last { 32 } else { 0 })
+        };
+        let port = |side: &Selector| match side.ports {
+            [one, two] if one == two => number(one.into()),
+            _ => text("any"),
+        };
+        let n = children(status, policy.item);
+        Values::from([
+            ("active", Value::Bool(n > 0)),
+            ("peer", text(peer.map_or("", |peer| &peer.name))),
+            ("tunnel", Value::Bool(false)),
+            ("src-address", network(&policy.own)),
+            ("src-port", port(&policy.own)),
+            ("dst-address", network(&policy.other)),
+            ("dst-port", port(&policy.other)),
+            ("protocol", text(&protocol_name(policy.own.protocol))),
+            ("action", text("encrypt")),
+            ("level", text(if policy.is_optional { "use" } else { "require" })),
+            ("proposal", text("default")),
+            ("ph2-count", number(n as u64)),
+            ("ph2-state", text(if n > 0 { "established" } else { "no-phase2" })),
+        ])
+    };
+    let all = settings.policies.iter().filter(|policy| policy.is_of_tunnel());
+    all.map(|policy| dynamic(numbers.of(u64::from(policy.item.0)), row(policy))).collect()
 }
 
 fn text(text: &(impl ToString + ?Sized)) -> Value {

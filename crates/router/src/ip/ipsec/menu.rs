@@ -27,8 +27,12 @@ pub(crate) static PROFILE: Menu = Menu {
             "Kept: keys are made anew by their time.",
         )
         .default("0"),
-        Property::new("proposal-check", CHECK, "Kept: each end has its own lifetime.")
-            .default("obey"),
+        Property::new(
+            "proposal-check",
+            CHECK,
+            "IKEv1: with obey who begins decides about pfs-group; each end has its own lifetime.",
+        )
+        .default("obey"),
         Property::new("nat-traversal", Type::Bool, "Whether ESP goes in UDP where NAT is found.")
             .default("yes"),
         Property::new(

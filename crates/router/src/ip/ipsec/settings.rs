@@ -45,6 +45,8 @@ pub(crate) struct Profile {
     pub(crate) groups: Vec<Group>,
     pub(crate) lifetime: Duration,
     pub(crate) nat_traversal: bool,
+    /// In IKEv1, who begins says whether children have a secret of their own.
+    pub(crate) obeys: bool,
     pub(crate) probe_after: Option<Duration>,
     pub(crate) probes: u32,
 }
@@ -162,6 +164,11 @@ impl Policy {
         (self.item, if self.is_by_host { to } else { 0 })
     }
 
+    /// Whether a tunnel's secret has brought it.
+    pub(crate) fn is_of_tunnel(&self) -> bool {
+        self.peer == Some(self.item)
+    }
+
     /// Whether it is for a packet from here to there.
     pub(crate) fn is_for(&self, tuple: &FiveTuple) -> bool {
         self.own.admits(tuple.protocol, tuple.src_port, tuple.src)
@@ -264,6 +271,7 @@ impl Default for Profile {
             groups: vec![Group(14), Group(2)],
             lifetime: Duration::from_secs(86_400),
             nat_traversal: true,
+            obeys: true,
             probe_after: Some(Duration::from_secs(120)),
             probes: 5,
         }
@@ -288,6 +296,7 @@ impl Profile {
             groups: words("dh-group").filter_map(|word| group(&word)).collect(),
             lifetime: item.time("lifetime").max(SHORTEST),
             nat_traversal: item.bool("nat-traversal"),
+            obeys: item.text("proposal-check") == "obey",
             probe_after: match &*item.value("dpd-interval") {
                 Value::Time(time) => Some((*time).max(Duration::from_secs(1))),
                 _ => None,

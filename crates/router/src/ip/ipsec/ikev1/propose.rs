@@ -125,12 +125,13 @@ pub(super) fn offer_child(
     vec![Proposal { number: 1, protocol: protocol::ESP, spi, transforms }]
 }
 
-/// What of another's proposals for packets the router would do, how that is said, and the other end's SPI.
+/// What of another's proposals for packets the router would do, how that is said, and the other end's SPI. With `obeys`
+/// the other end decides whether there is a secret for them alone.
 pub(super) fn choose_child(
     ours: &settings::Proposal,
     offered: &[Proposal],
-    is_tunnel: bool,
-    in_nat: bool,
+    (is_tunnel, in_nat): (bool, bool),
+    obeys: bool,
 ) -> Option<(ChildSuite, Proposal, u32)> {
     let all = offered.iter().filter(|one| one.protocol == protocol::ESP);
     let mut all = all.flat_map(|one| one.transforms.iter().map(move |transform| (one, transform)));
@@ -146,10 +147,10 @@ pub(super) fn choose_child(
             true => Integrity::None,
             false => *ours.integrity.iter().find(|&&one| integrity(one) == said)?,
         };
-        let group = transform.get(phase2::GROUP).and_then(|group| u16::try_from(group).ok());
-        let is_same = group.map(Group) == ours.group
-            && transform.get(phase2::MODE) == Some(mode(is_tunnel, in_nat));
-        let suite = ChildSuite { encryption, integrity: proof, group: ours.group };
+        let group = transform.get(phase2::GROUP).map(|group| Group(group as u16));
+        let suits = group == ours.group || obeys && group.is_none_or(Group::is_there);
+        let is_same = suits && transform.get(phase2::MODE) == Some(mode(is_tunnel, in_nat));
+        let suite = ChildSuite { encryption, integrity: proof, group };
         let chosen = Proposal { transforms: vec![transform.clone()], ..proposal.clone() };
         is_same.then_some((suite, chosen, spi))
     })

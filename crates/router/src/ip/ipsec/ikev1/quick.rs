@@ -117,10 +117,12 @@ impl Turn<'_> {
             true => [vec![own], vec![other]],
             false => [vec![seen(own, sa.ends.0)], vec![seen(other, sa.ends.1)]],
         };
+        let obeys = sa.peer.profile.obeys;
         let both = [true, false].into_iter().find_map(|is_tunnel| {
             let sides = sides(is_tunnel);
             let (policy, selectors) = self.policy_for(sa.peer.item, &sides, is_tunnel)?;
-            let chosen = choose_child(&policy.proposal, &asked.offered, is_tunnel, sa.in_nat)?;
+            let chosen =
+                choose_child(&policy.proposal, &asked.offered, (is_tunnel, sa.in_nat), obeys)?;
             Some((policy, selectors, chosen))
         });
         let Some((policy, selectors, (suite, chosen, other_spi))) = both else {
@@ -197,7 +199,8 @@ impl Turn<'_> {
         self.heard_v1(sa, ends);
         let asked = asked.ok_or(Bad)?;
         let policy = quick.policy.clone();
-        let chosen = choose_child(&policy.proposal, &asked.offered, policy.is_tunnel, sa.in_nat);
+        let chosen =
+            choose_child(&policy.proposal, &asked.offered, (policy.is_tunnel, sa.in_nat), false);
         let (suite, _, other_spi) = chosen.ok_or(Bad)?;
         let mine = sides(sa, &policy);
         let [own, other] = asked.selectors.unwrap_or(mine);
