@@ -161,7 +161,7 @@ fn what_people_have_is_kept() {
 fn what_packets_meet_is_not_inert() {
     for line in [
         "/ip hotspot add interface=ether1 name=h",
-        "/ip ipsec peer add address=10.0.0.9 exchange-mode=main",
+        "/ip ipsec peer add address=10.0.0.9 exchange-mode=aggressive",
         "/interface ethernet switch rule add ports=ether1",
         "/ip firewall filter add chain=forward hotspot=auth action=drop",
         "/system inert add menu=\"/ip firewall filter\" line=\"add chain=forward\"",
