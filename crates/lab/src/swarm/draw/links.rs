@@ -212,8 +212,14 @@ impl Drawing {
                 let add =
                     format!("/interface {kind} add name=u{port} remote-address={}{id}", below[1]);
                 self.line(at, format!("{add} keepalive=500ms,3"));
-                if vlan.is_multiple_of(3) {
-                    self.encrypt(at, port, below);
+                match vlan % 9 {
+                    0 => self.encrypt(at, port, below, "ike2"),
+                    3 => self.encrypt(at, port, below, "main"),
+                    6 => {
+                        self.encrypt_quickly(at);
+                        self.line(at, format!("/interface {kind} set u{port} ipsec-secret=s"));
+                    }
+                    _ => {}
                 }
                 format!("u{port}")
             }
@@ -242,19 +248,21 @@ impl Drawing {
         }
     }
 
-    /// All between two ends is encrypted.
-    fn encrypt(&mut self, at: usize, port: u8, [own, other]: [&String; 2]) {
-        let add = format!("/ip ipsec peer add name=p{port} address={other}/32 exchange-mode=ike2");
-        let policy = format!("src-address={own}/32 dst-address={other}/32");
-        for line in [
-            "/ip ipsec profile set [find] dh-group=x25519 dpd-interval=2s lifetime=15s".to_string(),
-            "/ip ipsec proposal set [find] pfs-group=x25519 lifetime=10s".to_string(),
-            add,
-            format!("/ip ipsec identity add peer=p{port} secret=s"),
-            format!("/ip ipsec policy add peer=p{port} {policy}"),
-        ] {
-            self.line(at, line);
-        }
+    /// All between two ends is encrypted, by a version of IKE.
+    fn encrypt(&mut self, at: usize, port: u8, [own, other]: [&String; 2], mode: &str) {
+        self.encrypt_quickly(at);
+        let add = format!("/ip ipsec peer add name=p{port} address={other}/32");
+        self.line(at, format!("{add} exchange-mode={mode}"));
+        self.line(at, format!("/ip ipsec identity add peer=p{port} secret=s"));
+        let add = format!("/ip ipsec policy add peer=p{port}");
+        self.line(at, format!("{add} src-address={own}/32 dst-address={other}/32"));
+    }
+
+    /// Keys are soon agreed upon, and soon old.
+    fn encrypt_quickly(&mut self, at: usize) {
+        let ike = "dh-group=x25519 dpd-interval=2s lifetime=15s";
+        self.line(at, format!("/ip ipsec profile set [find] {ike}"));
+        self.line(at, "/ip ipsec proposal set [find] pfs-group=x25519 lifetime=10s".to_string());
     }
 
     /// The account of a session toward the parent, which gives both addresses.

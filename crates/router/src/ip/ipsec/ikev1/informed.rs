@@ -46,7 +46,6 @@ impl Turn<'_> {
                 said.collect::<Vec<_>>()
             },
         )?;
-        (sa.ends.0.port, sa.ends.1) = (ends.0.port, ends.1);
         let mut goes_on = true;
         for said in all {
             match said {
@@ -58,11 +57,8 @@ impl Turn<'_> {
                     its.into_iter().for_each(|spi| self.end_child(spi));
                 }
                 Said::Over(Delete::Ike(cookies)) if cookies == sa.cookies => goes_on = false,
-                Said::Asks(data) => {
-                    self.heard_v1(sa, ends);
-                    self.tell_v1(sa, notify::R_U_THERE_ACK, &data);
-                }
-                // (An older answer may have been recorded.)
+                Said::Asks(data) => self.tell_v1(sa, notify::R_U_THERE_ACK, &data),
+                // What was recorded may be said again: only this answer is new for certain.
                 Said::Lives(data) if data == sa.sequence.to_be_bytes() => self.heard_v1(sa, ends),
                 Said::Refuses(kind) => self.quick_refused(sa, kind),
                 Said::Over(_) | Said::Lives(_) | Said::Nothing => {}
