@@ -637,3 +637,42 @@ fn l2tp_clients() {
         pair.balanced();
     }
 }
+
+/// IKE's messages with a byte changed, or cut off, as somebody on the way might: nothing panics, and when that is over both
+/// ends agree.
+#[test]
+fn messages_are_changed_on_their_way() {
+    thread_local! {
+        static DICE: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+    fn change(_: usize, frame: &mut [u8]) {
+        let seed = DICE.get();
+        if seed == 0 || frame[12..14] != [8, 0] || frame[23] != 17 || frame.len() < 71 {
+            return;
+        }
+        let next =
+            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        DICE.set(next | 1);
+        let at = 42 + (next >> 33) as usize % (frame.len() - 42);
+        if next >> 20 & 3 != 0 {
+            frame[at] ^= 1 << (next >> 40 & 7);
+            frame[40..42].fill(0);
+        }
+    }
+    for mode in MODES {
+        for seed in 1..60 {
+            let mut pair = of(mode, &format!("{POLICY}/ip ipsec peer disable [find]"));
+            pair.changes = change;
+            DICE.set(seed);
+            pair.routers.iter_mut().for_each(|rig| _ = rig.run("/ip ipsec peer enable [find]"));
+            pair.wait(8);
+            DICE.set(0);
+            pair.wait(75);
+            let out = pair.pass(&datagram(&[7; 100]).build());
+            let seen: Vec<_> =
+                pair.seen.iter().map(|(n, frame)| (*n, frame[..42].to_vec())).collect();
+            assert_eq!(out.len(), 1, "{mode}, seed {seed}: {seen:02x?} {}", state(&mut pair));
+            pair.balanced();
+        }
+    }
+}

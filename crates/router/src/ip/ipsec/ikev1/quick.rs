@@ -7,10 +7,10 @@ use crate::ip::ipsec::crypt::Sealer;
 use crate::ip::ipsec::exchange::{Bad, NONCE, RETRY, Turn};
 use crate::ip::ipsec::propose::ChildSuite;
 use crate::ip::ipsec::settings::Policy;
-use crate::ip::ipsec::state::Child;
+use crate::ip::ipsec::state::{Child, Of};
 use std::sync::Arc;
 use std::time::Duration;
-use wire::ike::{HEADER, Message, PAYLOAD_HEADER, Payload, Selector, protocol};
+use wire::ike::{HEADER, Message, NAT_PORT, PAYLOAD_HEADER, Payload, Selector, protocol};
 use wire::isakmp::{
     Header, Notify, Proposal, exchange, notify, payload, read_selector, write_selector,
 };
@@ -113,22 +113,23 @@ impl Turn<'_> {
         let [other, own] = asked.selectors.unwrap_or(implied);
         // In transport mode behind NAT it says addresses that nobody sees here.
         let seen = |one: Selector, end: End| Selector { addresses: [end.address; 2], ..one };
-        let sides = |is_tunnel: bool| match is_tunnel || !sa.in_nat {
+        let sides = |(is_tunnel, in_nat): (bool, bool)| match is_tunnel || !in_nat {
             true => [vec![own], vec![other]],
             false => [vec![seen(own, sa.ends.0)], vec![seen(other, sa.ends.1)]],
         };
+        // Who begins says how packets are enclosed: whether there is NAT was not proven.
+        const MODES: [(bool, bool); 4] =
+            [(true, false), (true, true), (false, false), (false, true)];
         let obeys = sa.peer.profile.obeys;
-        let both = [true, false].into_iter().find_map(|is_tunnel| {
-            let sides = sides(is_tunnel);
-            let (policy, selectors) = self.policy_for(sa.peer.item, &sides, is_tunnel)?;
-            let chosen =
-                choose_child(&policy.proposal, &asked.offered, (is_tunnel, sa.in_nat), obeys)?;
-            Some((policy, selectors, chosen))
+        let both = MODES.into_iter().find_map(|mode| {
+            let (policy, selectors) = self.policy_for(sa.peer.item, &sides(mode), mode.0)?;
+            let chosen = choose_child(&policy.proposal, &asked.offered, mode, obeys)?;
+            Some((policy, selectors, mode.1, chosen))
         });
-        let Some((policy, selectors, (suite, chosen, other_spi))) = both else {
-            let known = [true, false].into_iter().any(|is_tunnel| {
-                self.policy_for(sa.peer.item, &sides(is_tunnel), is_tunnel).is_some()
-            });
+        let Some((policy, selectors, in_nat, (suite, chosen, other_spi))) = both else {
+            let known = MODES
+                .into_iter()
+                .any(|mode| self.policy_for(sa.peer.item, &sides(mode), mode.0).is_some());
             let (kind, word) = match known {
                 true => (notify::NO_PROPOSAL_CHOSEN, "none of its proposals suits"),
                 false => (notify::INVALID_ID_INFORMATION, "there is no such policy"),
@@ -159,7 +160,7 @@ impl Turn<'_> {
             since: self.now,
         };
         let spi = quick.spi;
-        self.quick_child(sa, &quick, (suite, &shared), (other_spi, selectors));
+        self.quick_child(sa, &quick, (suite, &shared, in_nat), (other_spi, selectors));
         let chosen = Proposal { spi: spi.to_be_bytes().to_vec(), ..chosen };
         let body = |to: &mut Message| {
             to.push(payload::SA, |to| to.extend(Proposal::write_all(&[chosen])));
@@ -212,7 +213,7 @@ impl Turn<'_> {
             shared = both.ok_or(Bad)?;
         }
         quick.nonces[1] = asked.nonce;
-        self.quick_child(sa, quick, (suite, &shared), (other_spi, [own, other]));
+        self.quick_child(sa, quick, (suite, &shared, sa.in_nat), (other_spi, [own, other]));
         // The other end has the keys when it has heard the third message.
         let key = policy.key(other.addresses[0]);
         self.ike.current.entry(key).or_insert(quick.spi);
@@ -262,7 +263,7 @@ impl Turn<'_> {
         &mut self,
         sa: &Sa,
         quick: &Quick,
-        (suite, shared): (ChildSuite, &[u8]),
+        (suite, shared, in_nat): (ChildSuite, &[u8], bool),
         (other_spi, selectors): (u32, [Selector; 2]),
     ) {
         let Some(keys) = &sa.keys else { return };
@@ -270,7 +271,12 @@ impl Turn<'_> {
             [quick.spi, other_spi].map(|spi| child_keys(keys, suite, shared, spi, &quick.nonces));
         let spis = [quick.spi, other_spi];
         let sealers = (suite, [to_own, to_other]);
-        let child = self.new_child(sa.of(), &quick.policy, spis, selectors, sealers);
+        let mut of = Of { in_nat, ..sa.of() };
+        if in_nat && of.ends.0.port != NAT_PORT {
+            // Only one of both believes in NAT.
+            (of.ends.0.port, of.ends.1.port) = (NAT_PORT, NAT_PORT);
+        }
+        let child = self.new_child(of, &quick.policy, spis, selectors, sealers);
         self.ike.children.insert(quick.spi, child);
         self.ike.retry.remove(&sa.peer.item);
     }
