@@ -17,7 +17,7 @@ pub(super) const KEPT_OPEN: Duration = Duration::from_secs(20);
 /// No longer than that is an answer waited for before it is asked for again.
 pub(super) const LATEST: Duration = Duration::from_secs(4);
 /// Packets after which keys are made anew, before their numbers end.
-pub(super) const LAST: u32 = 1 << 31;
+const LAST: u32 = 1 << 31;
 
 impl Turn<'_> {
     /// Does what is due; `own` says which address leads to another one.
@@ -129,17 +129,10 @@ impl Turn<'_> {
 
     /// Notes what an IKE SA is to ask.
     fn wish(&mut self, sa: &mut IkeSa) {
-        let (of, now) = (sa.own_spi(), self.now);
-        let mut gone = Vec::new();
-        for child in self.ike.children.values_mut().filter(|child| child.of == of) {
-            let policy = self.settings.policy(child.policy.item);
-            if policy.is_none_or(|policy| *policy != child.policy) {
-                gone.push(child.spis[0]);
-            } else if (now >= child.renew || child.sequence >= LAST) && !child.is_replaced {
-                child.is_replaced = true;
-                let (policy, replaces) = (child.policy.clone(), Some(child.spis[0]));
-                sa.wishes.push_back(Wish::Child { policy, replaces });
-            }
+        let now = self.now;
+        let (gone, old) = self.out_of_date(sa.own_spi());
+        for (policy, spi) in old {
+            sa.wishes.push_back(Wish::Child { policy, replaces: Some(spi) });
         }
         if !gone.is_empty() {
             sa.wishes.push_back(Wish::Delete(gone));
@@ -153,6 +146,21 @@ impl Turn<'_> {
         {
             sa.wishes.push_back(Wish::Probe);
         }
+    }
+
+    /// Children of an IKE SA whose policy is another now, and those whose keys are old, which are to be replaced.
+    pub(super) fn out_of_date(&mut self, of: u64) -> (Vec<u32>, Vec<(Arc<Policy>, u32)>) {
+        let (mut gone, mut old) = (Vec::new(), Vec::new());
+        for child in self.ike.children.values_mut().filter(|child| child.of == of) {
+            let policy = self.settings.policy(child.policy.item);
+            if policy.is_none_or(|policy| *policy != child.policy) {
+                gone.push(child.spis[0]);
+            } else if (self.now >= child.renew || child.sequence >= LAST) && !child.is_replaced {
+                child.is_replaced = true;
+                old.push((child.policy.clone(), child.spis[0]));
+            }
+        }
+        (gone, old)
     }
 
     fn grant(&mut self, sa: &mut IkeSa, wish: Wish) {

@@ -3,7 +3,8 @@
 use super::{Sa, Turn};
 use crate::ip::ipsec::exchange::{AGAIN, Datagram, PROBES_APART, RETRY};
 use crate::ip::ipsec::settings::{Peer, Policy};
-use crate::ip::ipsec::tick::{KEPT_OPEN, LAST, LATEST, PATIENCE, TRIES};
+use crate::ip::ipsec::state::Child;
+use crate::ip::ipsec::tick::{KEPT_OPEN, LATEST, PATIENCE, TRIES};
 use std::sync::Arc;
 use wire::Moment;
 use wire::isakmp::{Delete, notify, payload};
@@ -74,8 +75,7 @@ impl Turn<'_> {
             match quick.takes_over {
                 Some(at) if self.now < at => *next = (*next).min(at),
                 Some(_) => {
-                    let key =
-                        self.ike.children.get(&quick.spi).map(super::super::state::Child::key);
+                    let key = self.ike.children.get(&quick.spi).map(Child::key);
                     key.into_iter().for_each(|key| _ = self.ike.current.insert(key, quick.spi));
                     quick.takes_over = None;
                 }
@@ -134,17 +134,7 @@ impl Turn<'_> {
 
     /// Children whose policy is another now, or whose keys are old.
     fn look_at_children(&mut self, sa: &mut Sa) {
-        let (of, now) = (sa.own_cookie(), self.now);
-        let (mut gone, mut old) = (Vec::new(), Vec::new());
-        for child in self.ike.children.values_mut().filter(|child| child.of == of) {
-            let policy = self.settings.policy(child.policy.item);
-            if policy.is_none_or(|policy| *policy != child.policy) {
-                gone.push(child.spis[0]);
-            } else if (now >= child.renew || child.sequence >= LAST) && !child.is_replaced {
-                child.is_replaced = true;
-                old.push((child.policy.clone(), child.spis[0]));
-            }
-        }
+        let (gone, old) = self.out_of_date(sa.own_cookie());
         if !gone.is_empty() {
             self.inform_v1(sa, payload::DELETE, &Delete::Esp(gone.clone()).write());
             gone.into_iter().for_each(|spi| self.end_child(spi));
