@@ -282,8 +282,9 @@ impl Bench {
             "  {n_sent} packets, {replayed} replayed, at most {most_waiting} waiting, \
              longest breath {slowest:.1?}"
         );
-        println!("{:44} {lost:>10}   (none)  {:?}", "packets lost", self.router.discards());
+        println!("{:44} {lost:>10}   (none)", "packets lost");
         if lost > 0 {
+            println!("  {:?}", self.router.discards());
             bounds.0.push("packets lost".to_string());
         }
     }

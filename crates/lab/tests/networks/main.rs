@@ -4,6 +4,7 @@
 mod rig;
 
 mod access;
+mod daemons;
 mod hosts;
 mod interfaces;
 mod iperf3;

@@ -47,26 +47,6 @@ fn a_kernel_of_its_own_behind_our_router() {
     assert!(transcript.contains("# r1:ether1 to peer:eth1: L2TPv3 over UDP\n"), "{transcript}");
 }
 
-/// Linux's pppd lets us in, and we let it in; so does strongSwan.
-#[test]
-fn daemons_either_way() {
-    for (lab, programs) in [
-        ("pppoe.yaml", &["pppd", "pppoe-server"][..]),
-        ("l2tp.yaml", &["pppd", "xl2tpd"]),
-        ("pptp.yaml", &["pppd", "pptpd", "pptp"]),
-        ("ipsec.yaml", &["ipsec"]),
-        ("ipsec-ikev1.yaml", &["ipsec"]),
-        ("l2tp-ipsec.yaml", &["ipsec", "pppd", "xl2tpd"]),
-    ] {
-        if !can_have_machines() || !can_have_hosts(programs) {
-            return;
-        }
-        let yaml = std::fs::read_to_string(labs().join(lab)).unwrap();
-        let (report, transcript) = run(&patient(&yaml));
-        assert!(report.passed(), "{transcript}");
-    }
-}
-
 /// Each of these is as on a host, whose tests are in `hosts.rs`.
 #[test]
 fn steps_run_programs() {
