@@ -59,6 +59,14 @@ const LINES: &[&str] = &[
      /ip dns static add regexp=^a.*b type=NXDOMAIN disabled=yes",
     "/ip nat-pmp set enabled=yes\n/ip nat-pmp interfaces add interface=ether1 type=external",
     "/ip traffic-flow set enabled=yes\n/ip traffic-flow target add dst-address=10.0.0.9 version=ipfix",
+    "/mpls set propagate-ttl=no\n\
+     /mpls interface add interface=ether1 mpls-mtu=1520\n\
+     /mpls ldp set enabled=yes lsr-id=10.0.1.1\n\
+     /mpls ldp interface add interface=ether1 hold-time=9s\n\
+     /mpls ldp accept-filter add prefix=10.0.0.0/8 neighbor=10.0.1.9 accept=no\n\
+     /mpls ldp advertise-filter add prefix=10.0.0.0/8 advertise=no\n\
+     /mpls local-bindings add dst-address=10.99.0.0/16 label=99\n\
+     /mpls remote-bindings add dst-address=10.99.0.0/16 nexthop=10.0.1.9 label=expl-null",
     "/ip accounting set enabled=yes threshold=99",
     "/ip ipsec peer add name=office address=203.0.113.9/32 exchange-mode=ike2\n\
      /ip ipsec identity add peer=office secret=word\n\

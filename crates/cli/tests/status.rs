@@ -10,7 +10,8 @@ use std::path::PathBuf;
 const MISSING: &[(&str, &str)] = &[
     ("/interface ethernet switch", "switch chips"),
     ("/ip hotspot", "hotspot"),
-    ("/mpls", "MPLS"),
+    ("/interface vpls", "VPLS"),
+    ("/mpls traffic-eng", "traffic engineering"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),
     ("/tool traffic-monitor", "tools"),
     ("/user ssh-keys", "keys of users"),

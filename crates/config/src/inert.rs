@@ -76,7 +76,6 @@ pub const TABLE: &[(&str, &str)] = &[
 
 /// The same of menus by themselves: what is below them is not, and without it none of these is asked.
 pub const ALONE: &[(&str, &str)] = &[
-    ("/mpls interface", "there is no MPLS"),
     ("/routing bgp instance", "there is no BGP"),
     ("/routing bgp template", "there is no BGP"),
     ("/routing id", "there are no routing protocols"),
@@ -115,8 +114,6 @@ pub const SOME: &[(&str, &str, &[&str])] = &[
         "there is no switch chip",
         &["default-vlan-id=", "vlan-header=leave-as-is", "vlan-mode=disabled", "l3-hw-offloading="],
     ),
-    ("/mpls", "there is no MPLS", &["allow-fast-path=", "dynamic-label-range=", "propagate-ttl="]),
-    ("/mpls ldp", "there is no MPLS", &["enabled=no", "lsr-id=", "transport-address="]),
 ];
 
 /// Inert menus whose items are interfaces.

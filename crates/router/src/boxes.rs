@@ -327,11 +327,14 @@ impl Router {
         address::source(&self.program.addresses, p.in_interface, p.layers.tuple.src)
     }
 
-    /// The neighbour of a hop: of an interface that leads to one only, that one.
+    /// The neighbour of a hop, or its place for a label: of an interface that leads to one only, that one.
     pub(crate) fn neighbour(&mut self, hop: Hop) -> Option<NeighbourId> {
         match self.program.is_point_to_point(hop.interface) {
             true => Some(self.v4.neighbours.other_end(hop.interface)),
-            false => self.v4.neighbours.find(hop.interface, hop.address),
+            false => {
+                let id = self.v4.neighbours.find(hop.interface, hop.address)?;
+                Some(hop.label.map_or(id, |label| self.v4.neighbours.labelled(id, label)))
+            }
         }
     }
 
@@ -558,7 +561,8 @@ fn refreshed<F: Family>(
     if F::LINGERS && neighbours.status(id) == Status::Stale {
         return false;
     }
+    let label = neighbours.label(id);
     let rewrite = &mut neighbours.rewrites_mut()[id.index()];
     rewrite.is_fresh(&links.hosts)
-        || rewrite.resolve(program, &links.hosts, &mut learnt.egresses, mac)
+        || rewrite.resolve(program, &links.hosts, &mut learnt.egresses, (mac, label))
 }

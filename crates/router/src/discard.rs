@@ -72,6 +72,8 @@ reasons! {
     BadNtp = "bad-ntp",
     /// To the router's NAT-PMP, and no request.
     BadNatPmp = "bad-nat-pmp",
+    /// To the router's LDP, and no hello of a neighbour, or a session of who has not said hello.
+    BadLdp = "bad-ldp",
     /// To the router's UPnP, and no search, or of nobody inside.
     BadUpnp = "bad-upnp",
     /// MNDP, LLDP or CDP that is damaged, or says that it is from the router itself.
@@ -115,7 +117,11 @@ reasons! {
     SpoofedTunnel = "spoofed-tunnel",
     /// Of a session of L2TP version 3, and without its cookie.
     BadL2tpCookie = "bad-l2tp-cookie",
-    /// No facility takes this protocol (MPLS is not built yet).
+    /// A label stack that is cut off, or of more labels than are looked at.
+    MalformedLabel = "malformed-label",
+    /// A packet with a label that nobody was told, or whose route is gone.
+    UnknownLabel = "unknown-label",
+    /// No facility takes this protocol.
     UnknownProtocol = "unknown-protocol",
     /// A source that may not be: loopback, multicast, 0/8, 240/4 (RFC 1812 §5.3.7), the
     /// router's own addresses and the broadcasts of its networks; of IPv6 also none at all.

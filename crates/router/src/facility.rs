@@ -18,7 +18,7 @@ use crate::compiler::Compiling;
 use crate::router::Router;
 use crate::status::{Page, RouterStatus, Values};
 use crate::system::{identity, logging, ntp};
-use crate::{firewall, interface, ip, ipv6, queue, snmp, status, tool};
+use crate::{firewall, interface, ip, ipv6, mpls, queue, snmp, status, tool};
 use config::{Call, Command, Display, Item, ItemId, Menu, Reply, Started, Tree, Unnamed, Value};
 use interface::bridge;
 use ip::dhcp::facilities as dhcp;
@@ -162,6 +162,16 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &ip::ipsec::facilities::POLICY,
     &ip::ipsec::facilities::ACTIVE,
     &ip::ipsec::facilities::SA,
+    &mpls::menu::FACILITY,
+    &mpls::menu::OF_INTERFACES,
+    &mpls::menu::OF_LDP,
+    &mpls::menu::OF_LDP_INTERFACES,
+    &mpls::menu::NEIGHBORS,
+    &mpls::menu::OF_ACCEPTS,
+    &mpls::menu::OF_ADVERTISES,
+    &mpls::menu::LOCALS,
+    &mpls::menu::REMOTES,
+    &mpls::menu::TABLE,
     &ip::accounting::FACILITY,
     &ip::accounting::SNAPSHOTS,
     &ip::accounting::REST,

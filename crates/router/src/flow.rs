@@ -46,8 +46,9 @@ mod pppoe;
 pub(crate) mod pptp;
 pub(crate) mod radius;
 pub(crate) mod tcp;
-// Into a tunnel's outer packet, and out of it; encrypted.
+// Into a tunnel's outer packet, and out of it; encrypted; with labels.
 mod ipsec;
+mod mpls;
 mod tunnel;
 // Which interfaces have found out by themselves that they run.
 mod up;
@@ -69,7 +70,7 @@ use crate::interface::bridge::{Decision, hosts};
 use crate::interface::ingress::{Arrival, Learns};
 use crate::interface::priority;
 use crate::ip::fib::NextHopId;
-use crate::ip::neighbour::Waiting;
+use crate::ip::neighbour::{Labels, Waiting};
 use crate::ip::{accounting, dhcp, discovery};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
@@ -97,7 +98,9 @@ pub(crate) use gateway::adopt as adopt_gateways;
 pub(crate) use leave::{Hop, Leaving, Unkept};
 use wait::Arriving;
 pub(crate) use wait::{Cost, Resume, queue};
-pub(crate) use {l2tp::plain_data, ppp::end_sessions, tunnel::MOST as MOST_TUNNELS};
+pub(crate) use {
+    l2tp::plain_data, mpls::limit_ttl, ppp::end_sessions, tunnel::MOST as MOST_TUNNELS,
+};
 pub(crate) use {mangle::traffic_class, port_queue::send_by_queue, up::look, vrrp::resign};
 
 /// The slow path: what it may look at is counted before, and what it may change is taken for granted no more.
@@ -404,6 +407,7 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
     }
     let Some(p) = pppoe::receive(r, now, p) else { return };
     r.learn_ingress(&p);
+    let Some(p) = mpls::receive(r, now, p) else { return };
     match p.layers.ether_type {
         ETHERTYPE_IPV4 if p.layers.vlan.is_none() => {
             // A DHCP client hears what is said to it beside IP: it has no address yet.
@@ -465,7 +469,7 @@ fn forward<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopI
     let hop = F::next_hop(r, leaf, &p);
     p.out_interface = hop.interface;
     r.tell(|| Event::NextHop(hop.into()));
-    p.fast &= F::fast_path(r) || p.fasttrack;
+    p.fast &= (F::fast_path(r) || p.fasttrack) && hop.label.is_none();
     r.at(Step::Ttl);
     if !F::decrement_ttl(r, &mut p) {
         return F::refuse(r, now, p, Discard::TtlExceeded, F::TTL_EXCEEDED);
@@ -621,12 +625,15 @@ pub(crate) fn ip_out(r: &mut Router, now: Moment, leaving: Leaving) {
     r.at(Step::MplsOutput);
     let Leaving { frame, rest, in_interface, ingress, l3, fast, .. } = leaving;
     let Leaving { fasttrack, depth, hop, mark, .. } = leaving;
-    let mtu = usize::from(r.program.interface(hop.interface).mtu);
+    let mtu = usize::from(r.program.mtu(hop));
+    let labels = hop.label.map_or(Labels::None, Labels::Push);
     for frame in std::iter::once(frame).chain(rest.into_iter().map(|piece| piece.frame)) {
         let len = r.segment_len(&frame);
         let len = len.unwrap_or_else(|| ip_total_len(r.io.slab.bytes(&frame), l3));
-        let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
-        if mtu >= len {
+        let waiting =
+            Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark, labels };
+        let is_cut = labels == Labels::None || !waiting.frame.has_offload();
+        if mtu >= len && is_cut {
             to_neighbour(r, now, hop, waiting);
         } else if waiting.frame.has_offload() {
             in_segments(r, now, hop, waiting);

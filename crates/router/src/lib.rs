@@ -57,6 +57,8 @@ pub mod interface;
 pub mod ip;
 // IPv6: addresses, routes, neighbours, ICMPv6, settings.
 pub mod ipv6;
+// MPLS: labels, and LDP.
+mod mpls;
 
 // `/system`: the router's name, where its log goes.
 pub mod system;

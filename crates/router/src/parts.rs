@@ -513,6 +513,8 @@ pub struct Trouble {
 pub struct PathCounts {
     /// `ipv4-fast-path-packets`, `-bytes`.
     pub ipv4_fast_path: Count,
+    /// Packets with a label, and their bytes from it on, that were switched in FastPath.
+    pub mpls_fast_path: Count,
     /// `ipv4-fasttrack-packets`, `-bytes`.
     pub ipv4_fasttrack: Count,
     /// `ipv6-fast-path-packets`, `-bytes`.

@@ -283,6 +283,7 @@ pub struct Program {
     pub(crate) dns: Arc<dns::resolver::Settings>,
     /// `/ip nat-pmp`.
     pub(crate) nat_pmp: Arc<nat_pmp::Settings>,
+    pub(crate) mpls: Arc<crate::mpls::Settings>,
     /// `/ip upnp`.
     pub(crate) upnp: Arc<upnp::Settings>,
     /// `/system`.
@@ -422,6 +423,7 @@ impl Program {
             system: crate::system::Settings::default(),
             relays: Arc::default(),
             nat_pmp: Arc::default(),
+            mpls: Arc::default(),
             upnp: Arc::default(),
             up: Arc::default(),
             silent: Arc::default(),

@@ -169,7 +169,7 @@ impl Router {
             self.learnt.recipes.forget();
         }
         for (interface, address, waiting) in freed {
-            flow::to_neighbour(self, now, Hop { interface, address }, waiting);
+            flow::to_neighbour(self, now, Hop::to(interface, address), waiting);
             self.tools.sent = true;
         }
     }
@@ -189,7 +189,7 @@ impl Router {
             self.learnt.recipes.forget();
         }
         for (interface, address, waiting) in freed {
-            flow::v6::to_neighbour(self, now, Hop { interface, address }, waiting);
+            flow::v6::to_neighbour(self, now, Hop::to(interface, address), waiting);
             self.tools.sent = true;
         }
     }

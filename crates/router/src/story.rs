@@ -25,6 +25,7 @@ use crate::step::Step;
 use std::net::IpAddr;
 use wire::FiveTuple;
 use wire::layers::{ETHERTYPE_IPV6, protocol};
+use wire::mpls::Label;
 
 /// A table of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +127,16 @@ pub(crate) enum Event {
         tunnel: InterfaceId,
         src: u32,
         dst: u32,
+    },
+    /// This label is put in front of it.
+    Pushed(Label),
+    /// This label came off.
+    Popped(Label),
+    /// Its label leads on: to this next hop, with another one or none.
+    Switched {
+        from: Label,
+        to: Option<Label>,
+        hop: Near,
     },
     /// A policy has it encrypted.
     Encrypts,

@@ -22,6 +22,10 @@ pub mod checksum;
 
 // The Ethernet header.
 pub mod ethernet;
+// Labels in front of packets.
+pub mod mpls;
+// Which label stands for which network.
+pub mod ldp;
 // The 802.1Q tag, put on and taken off in place.
 pub mod vlan;
 

@@ -1,4 +1,4 @@
-//! Labs of a machine whose daemon dials our router, and is dialled by it: pppd and its kin, strongSwan.
+//! Labs of a machine whose daemon dials our router, and is dialled by it: pppd and its kin, strongSwan, FRR.
 //!
 //! (They take long, and wait most of it: each is a test by itself, and they come early.)
 
@@ -42,4 +42,9 @@ fn ipsec_by_ikev1() {
 #[test]
 fn l2tp_over_ipsec() {
     either_way("l2tp-ipsec.yaml", &["ipsec", "pppd", "xl2tpd"]);
+}
+
+#[test]
+fn labels_by_ldp() {
+    either_way("mpls-ldp.yaml", &["vtysh"]);
 }

@@ -4,7 +4,7 @@
 use crate::rig;
 use lab::live::Interrupt;
 use lab::run::{Lab, RunError};
-use rig::{can_have_hosts, can_have_machines, labs, patient, run, up};
+use rig::{can_have_machines, labs, patient, run, up};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;

@@ -130,6 +130,21 @@ impl Common {
         }
     }
 
+    /// Whether a frame is for the same address, by the same tags, and from one host.
+    #[inline(always)]
+    pub(super) fn is_alike(&self, frame: &[u8]) -> bool {
+        let tags = match usize::from(self.came.l3) {
+            UNTAGGED => true,
+            TAGGED => self.has_tags::<TAGGED>(frame),
+            TWICE_TAGGED => self.has_tags::<TWICE_TAGGED>(frame),
+            _ => false,
+        };
+        tags && !self.came.in_session
+            && frame
+                .first_chunk::<7>()
+                .is_some_and(|macs| macs[..6] == self.mac.0 && macs[6] & 1 == 0)
+    }
+
     /// Whether a frame has the same tags, and is of the same session. That what follows them is IPv4 is
     /// for the caller to see.
     #[inline(always)]

@@ -124,12 +124,16 @@ pub(super) fn flow_of(
     if !first.is_hopeful() || is_heard {
         return None;
     }
-    let hop = match r.v4.routes.target(r.v4.routes.lookup_in(Mark::NONE, tuple.dst))? {
+    let leaf = r.v4.routes.lookup_in(Mark::NONE, tuple.dst);
+    let label = r.v4.routes.label(leaf, 0);
+    let hop = match r.v4.routes.target(leaf)? {
         Target::Gateways(ways) => match ways[..] {
-            [(interface, address)] => Hop { interface, address },
+            [(interface, address)] => {
+                Hop { interface, address, label: label.filter(|label| label.is_written()) }
+            }
             _ => return None,
         },
-        Target::Connected(interface) => Hop { interface: *interface, address: tuple.dst },
+        Target::Connected(interface) => Hop::to(*interface, tuple.dst),
         _ => return None,
     };
     let class = tuples.class(&tuple);

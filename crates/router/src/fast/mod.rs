@@ -6,6 +6,7 @@
 //!                     ├─ replay  a recipe per flow: what its first packet went through
 //!                     └─ ipv6    either of these, of batches with IPv6 among them
 //!                        tunnel  before all: what is inside comes in once more
+//!                        mpls    before these: what has a label
 //!   whatever does not fit ─► flow::enter, at its place in the batch, so order is kept
 //! ```
 //!
@@ -24,6 +25,8 @@ pub(crate) mod first;
 mod ipv4;
 // Both families, where there is IPv6 among a batch.
 mod ipv6;
+// By labels.
+mod mpls;
 // What was counted on the way, for interfaces above ports.
 mod passed;
 // Replaying recipes: a flow's packets after its first ones.
@@ -76,10 +79,17 @@ pub(crate) enum Left {
 /// Forwards a batch that came in by one port.
 #[inline]
 pub(crate) fn receive(r: &mut Router, now: Moment, port: InterfaceId, batch: &mut Batch) {
-    if !r.program.has_tunnels() {
+    let enclosed = r.program.has_tunnels();
+    if !enclosed && !r.program.mpls.is_on {
         return pass(r, now, port, batch);
     }
-    tunnel::receive(r, now, port, batch);
+    let others = if enclosed { tunnel::receive } else { pass };
+    let interface = r.program.interface(port);
+    let is_ours = interface.running && interface.bridge.is_none();
+    match r.program.mpls.is_on && is_ours && mpls::are_in(r, batch) {
+        true => mpls::receive(r, now, port, batch, others),
+        false => others(r, now, port, batch),
+    }
     end_run(r);
 }
 
@@ -131,7 +141,7 @@ fn put_header<A: Family>(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Re
         // As long as what was there: most often both are known to the compiler.
         match l3 {
             14 => put(slab, frame, rewrite.bytes::<14>()),
-            18 => put(slab, frame, rewrite.bytes::<18>()),
+            18 if !rewrite.tells_of_packet() => put(slab, frame, rewrite.bytes::<18>()),
             _ => put_any(slab, frame, rewrite),
         }
         return;
@@ -143,7 +153,7 @@ fn put_header<A: Family>(slab: &Slab, frame: &mut Frame, l3: usize, rewrite: &Re
     }
     match len {
         14 => put(slab, frame, rewrite.bytes::<14>()),
-        18 => put(slab, frame, rewrite.bytes::<18>()),
+        18 if !rewrite.tells_of_packet() => put(slab, frame, rewrite.bytes::<18>()),
         _ => put_any(slab, frame, rewrite),
     }
 }
@@ -157,12 +167,15 @@ fn overwrite_header<A: Family>(bytes: &mut [u8], l3: usize, rewrite: &Rewrite<A>
     }
     match l3 {
         14 => bytes.first_chunk_mut().map(|head| *head = *rewrite.bytes::<14>()).is_some(),
-        18 => bytes.first_chunk_mut().map(|head| *head = *rewrite.bytes::<18>()).is_some(),
+        18 if !rewrite.tells_of_packet() => {
+            bytes.first_chunk_mut().map(|head| *head = *rewrite.bytes::<18>()).is_some()
+        }
         _ => false,
     }
 }
 
-/// Writes a header of any length, and into PPPoE's how long the packet behind it is, where the frame ends.
+/// Writes a header of any length, and into it what it tells of the packet: into PPPoE's how long that is, where the
+/// frame ends; into a label the packet's TTL.
 #[inline(always)]
 fn put_any<A: Family>(slab: &Slab, frame: &mut Frame, rewrite: &Rewrite<A>) {
     let len = rewrite.len();
@@ -181,6 +194,12 @@ fn put_any<A: Family>(slab: &Slab, frame: &mut Frame, rewrite: &Rewrite<A>) {
         };
         [*first, *second] = ip_len.saturating_add(2).to_be_bytes();
         frame.truncate(len + usize::from(ip_len));
+    }
+    if rewrite.has_ttl_of_packet()
+        && let Some(&mut [ref mut ttl, _, _, _, _, _, _, _, _, ip_ttl]) =
+            slab.bytes_mut(frame).get_mut(len - 1..).and_then(|rest| rest.first_chunk_mut::<10>())
+    {
+        *ttl = ip_ttl;
     }
 }
 

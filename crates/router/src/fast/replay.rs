@@ -18,7 +18,7 @@ use super::passed::Passed;
 use super::revalidate::revalidate;
 use super::{decrement_ttl, first, has_ports, ipv6, overwrite_header, put_header};
 use crate::firewall::connection::flow::{Flow, FlowId, flow_flag};
-use crate::flow::{self, Cost, Hop, Leaving, Resume, is_martian_source};
+use crate::flow::{self, Cost, Leaving, Resume, is_martian_source};
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::NeighbourId;
 use crate::queue::{Decision, Label, Path, QueueLeafId, Queues};
@@ -408,7 +408,7 @@ fn wait(
     let (kept, next_hop) = (flow.kept(), NeighbourId(flow.next_hop));
     let tuple = flow.translate_destination(tuple);
     let rewrite = r.v4.neighbours.rewrite(next_hop);
-    let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
+    let hop = rewrite.hop();
     // Its own, by which it was counted.
     let Some((recipe, queues)) = r.learnt.recipes.get_mut(kept.recipe()) else {
         unreachable!("a packet of flow {id:?} was counted by no recipe")

@@ -5,7 +5,7 @@ use super::ipv6::Plain6;
 use super::passed::Passed;
 use super::{overwrite_header, put_header};
 use crate::firewall::connection::flow::{FlowId, flow_flag};
-use crate::flow::{self, Cost, Hop, Leaving, Resume};
+use crate::flow::{self, Cost, Leaving, Resume};
 use crate::ip::family::Family;
 use crate::ip::neighbour::NeighbourId;
 use crate::queue::{Decision, Label, QueueLeafId};
@@ -98,7 +98,7 @@ pub(super) fn replay<const HEADER: usize>(
         let queue_len = u32::from(ip_len) + 14;
         let decision = r.queues.offer(leaf, now, queue_len);
         if decision != Decision::Pass {
-            let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
+            let hop = rewrite.hop();
             let (rest, ingress, l3) = (Box::default(), came.ingress, l3 as u16);
             let (queues, in_interface) = (queues.skip(place), way.in_interface);
             let all_queues = r.learnt.recipes.queues(kept);

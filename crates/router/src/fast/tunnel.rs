@@ -22,7 +22,7 @@ use super::{end_run, ipv4, pass, put_header, receive as receive_inside};
 use crate::firewall::connection::FlowId;
 use crate::firewall::connection::flow::{Kept, flow_flag};
 use crate::flow::pptp::{hear, plain_call};
-use crate::flow::{self, Cost, Hop, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
+use crate::flow::{self, Cost, Leaving, MOST_TUNNELS, Resume, is_martian_source, plain_data};
 use crate::interface::InterfaceId;
 use crate::interface::ingress::{Arrival, IngressId};
 use crate::interface::tunnel::{Carries, Head, TunnelAt, six_to_four};
@@ -561,7 +561,7 @@ pub(crate) fn send(r: &mut Router, now: Moment, mut frame: Frame, fast: bool) ->
         if decision == Decision::Pass {
             continue;
         }
-        let hop = Hop { interface: rewrite.interface(), address: rewrite.address };
+        let hop = rewrite.hop();
         let tuple = r.v4.connections.flow(id).translate_destination(tuple);
         let cost = Cost { len, label: Label::v4(tuple, tos) };
         frame.pull(more);

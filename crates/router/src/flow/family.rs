@@ -246,7 +246,7 @@ impl Passes for u32 {
     }
 
     fn stops(r: &mut Router, _: Moment, p: &Packet, hop: Hop) -> Option<(Discard, icmp::Error)> {
-        let mtu = r.program.interface(hop.interface).mtu;
+        let mtu = r.program.mtu(hop);
         let stops = r.longest_piece(p) > mtu && r.dont_fragment(p);
         stops.then(|| (Discard::FragmentationNeeded, icmp::Error::fragmentation_needed(mtu)))
     }

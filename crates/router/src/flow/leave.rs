@@ -1,7 +1,7 @@
 //! Last steps behind all boxes of IP: recording the recipe, waiting in a queue, finding the neighbour.
 
 use super::timers::nobody_there;
-use super::{ip_out, link_out, tunnel};
+use super::{ip_out, link_out, mpls, tunnel};
 use crate::discard::Discard;
 use crate::firewall::connection::flow::Kept;
 use crate::firewall::connection::{Connections, FlowId, flow_flag};
@@ -10,7 +10,7 @@ use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::ip::fib::NextHopId;
 use crate::ip::fragment::{self, Piece};
-use crate::ip::neighbour::{NeighbourId, Waiting, Want};
+use crate::ip::neighbour::{Labels, NeighbourId, Waiting, Want};
 use crate::ip::route::Target;
 use crate::ip::rule::{self, Decision as Decided, Lookup, Query};
 use crate::packet::{ConnectionState, Packet};
@@ -21,6 +21,7 @@ use crate::router::Router;
 use crate::story::Event;
 use port::Frame;
 use wire::layers::{ETHERTYPE_IPV4, protocol};
+use wire::mpls::Label;
 use wire::{FiveTuple, Layers, Moment};
 
 /// A packet that has passed all boxes of IP: what is left is the way to the neighbour.
@@ -132,8 +133,11 @@ pub(super) fn record<F: Stacked>(
     if !comes_from || !is_whole || !tracked || p.trace.once {
         return Err(unkept(p));
     }
-    if !p.is_outer {
-        has_come_by(r, p)?;
+    match p.is_outer {
+        // What encloses writes Ethernet's header alone.
+        true if hop.label.is_some() => return Err(Unkept::Tunnel),
+        true => {}
+        false => has_come_by(r, p)?,
     }
     let flow = flow_of::<F>(r, now, p)?;
     let neighbour = F::neighbour_of(r, hop);
@@ -257,6 +261,15 @@ pub(crate) struct Hop<A = u32> {
     pub(crate) interface: InterfaceId,
     /// To which neighbour.
     pub(crate) address: A,
+    /// With which label.
+    pub(crate) label: Option<Label>,
+}
+
+impl<A> Hop<A> {
+    /// Without a label.
+    pub(crate) fn to(interface: InterfaceId, address: A) -> Hop<A> {
+        Hop { interface, address, label: None }
+    }
 }
 
 /// Where a packet of the router's own goes.
@@ -319,7 +332,7 @@ pub(super) fn way_out(r: &mut Router, p: &Packet) -> Option<Onward> {
         return hop.map(Onward::Out);
     }
     // Where no route leads, everybody is a neighbour.
-    let neighbour = Hop { interface: bound, address: p.layers.tuple.dst };
+    let neighbour = Hop::to(bound, p.layers.tuple.dst);
     Some(Onward::Out(hop.filter(|hop| hop.interface == bound).unwrap_or(neighbour)))
 }
 
@@ -342,8 +355,10 @@ pub(super) fn next_hop(r: &mut Router, leaf: NextHopId, layers: &Layers) -> Hop 
     let tuple = layers.tuple;
     match r.v4.routes.target(leaf) {
         Some(Target::Gateways(ways)) => {
-            let (interface, address) = ways[ecmp_way(tuple.src, tuple.dst, ways.len())];
-            let (is_one, hop) = (ways.len() == 1, Hop { interface, address });
+            let at = ecmp_way(tuple.src, tuple.dst, ways.len());
+            let ((interface, address), label) = (ways[at], r.v4.routes.label(leaf, at));
+            let hop = Hop { interface, address, label: label.filter(|label| label.is_written()) };
+            let is_one = ways.len() == 1;
             if let (true, Some(id)) = (is_one, r.neighbour(hop)) {
                 r.v4.routes.set_neighbour(leaf, id); // for the fast path
             }
@@ -354,7 +369,7 @@ pub(super) fn next_hop(r: &mut Router, leaf: NextHopId, layers: &Layers) -> Hop 
                 let end = r.v4.neighbours.other_end(interface);
                 r.v4.routes.set_neighbour(leaf, end);
             }
-            Hop { interface, address: tuple.dst }
+            Hop::to(interface, tuple.dst)
         }
         other => unreachable!("no next hop behind {other:?}"),
     }
@@ -402,11 +417,16 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
             if l3 > 14 {
                 waiting.frame.pull(l3 - 14);
             }
+            if let Labels::Push(label) = waiting.labels
+                && !mpls::push(r, &mut waiting.frame, label)
+            {
+                return r.discard_frame(waiting.frame, Discard::NoFrame);
+            }
             let bytes = r.io.slab.bytes_mut(&mut waiting.frame);
             bytes[..6].copy_from_slice(&mac.0);
             bytes[6..12].copy_from_slice(&own.0);
-            bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-            if waiting.fast && r.ipv4_fast_path() {
+            bytes[12..14].copy_from_slice(&waiting.labels.ether_type().to_be_bytes());
+            if waiting.fast && waiting.labels == Labels::None && r.ipv4_fast_path() {
                 r.count_fast_path(&waiting);
             }
             in_depth(r, waiting.depth, |r| {
@@ -434,7 +454,7 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
 
 /// Sends what is left to be cut of a super-frame that is too long for the way.
 pub(super) fn in_segments(r: &mut Router, now: Moment, hop: Hop, whole: Waiting) {
-    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark } = whole;
+    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark, .. } = whole;
     let mut segments = std::mem::take(&mut r.io.segments);
     r.finish(frame, &mut segments);
     for frame in segments.drain(..) {
@@ -448,7 +468,7 @@ pub(super) fn in_segments(r: &mut Router, now: Moment, hop: Hop, whole: Waiting)
 /// Sends a packet in pieces that the way takes.
 pub(super) fn in_pieces(r: &mut Router, now: Moment, hop: Hop, whole: Waiting, mtu: usize) {
     r.tell(|| Event::Split { mtu });
-    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark } = whole;
+    let Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark, labels } = whole;
     let mut pieces = std::mem::take(&mut r.io.pieces);
     let all = fragment::split(&mut r.io.pool, frame, l3.into(), mtu, |f| pieces.push(f));
     r.stats.tally.consumed += 1;
@@ -457,7 +477,8 @@ pub(super) fn in_pieces(r: &mut Router, now: Moment, hop: Hop, whole: Waiting, m
         r.stats.discards.add(Discard::NoFrame);
     }
     for frame in pieces.drain(..) {
-        let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
+        let waiting =
+            Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark, labels };
         to_neighbour(r, now, hop, waiting);
     }
     r.io.pieces = pieces;
@@ -472,7 +493,7 @@ fn to_other_end(r: &mut Router, now: Moment, interface: InterfaceId, mut waiting
     let bytes = r.io.slab.bytes_mut(&mut waiting.frame);
     bytes[..12].fill(0);
     bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-    if waiting.fast && r.ipv4_fast_path() {
+    if waiting.fast && waiting.labels == Labels::None && r.ipv4_fast_path() {
         r.count_fast_path(&waiting);
     }
     in_depth(r, waiting.depth, |r| link_out(r, now, interface, waiting.frame, waiting.fast));

@@ -10,6 +10,7 @@ use crate::interface::InterfaceId;
 use crate::interface::bridge::filter::Chain;
 use crate::ip::family::Family;
 use crate::ip::{arp, dhcp, discovery, dns, icmp, nat_pmp, upnp};
+use crate::mpls::ldp;
 use crate::packet::{ConnectionState, Packet};
 use crate::program::BridgeAt;
 use crate::router::Router;
@@ -39,6 +40,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if upnp::is_asked(r, &p) {
         return upnp::receive(r, now, p);
+    }
+    if ldp::is_hello(r, &p) {
+        return ldp::receive(r, now, p);
     }
     if r.dst_mac(&p).is_multicast() || r.is_broadcast(&p) {
         return r.discard(p, Discard::NoListener);
@@ -100,7 +104,7 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
 /// Whether somebody here listens to a packet for a group.
 #[cold]
 pub(super) fn is_heard(r: &Router, p: &Packet) -> bool {
-    vrrp::is_awaited(r, p) || upnp::is_asked(r, p)
+    vrrp::is_awaited(r, p) || upnp::is_asked(r, p) || ldp::is_hello(r, p)
 }
 
 /// Nobody takes this protocol, or listens on this port.
@@ -207,7 +211,7 @@ pub(super) fn arp_in(r: &mut Router, now: Moment, p: Packet) {
         let ip = message.sender_ip;
         let (_, waiting) = r.v4.neighbours.learn(now, interface, ip, message.sender_mac, for_us);
         for frame in waiting {
-            to_neighbour(r, now, Hop { interface, address: ip }, frame);
+            to_neighbour(r, now, Hop::to(interface, ip), frame);
         }
     }
     if for_us && message.operation == Operation::Reply {

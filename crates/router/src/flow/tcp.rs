@@ -17,6 +17,7 @@ use crate::ip::dns::resolver::own_address;
 use crate::ip::icmp::write_ipv4;
 use crate::ip::tcp::{Ends, Service};
 use crate::ip::upnp;
+use crate::mpls::ldp;
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::story::Event;
@@ -28,6 +29,7 @@ fn listener(r: &Router, port: u16, on: InterfaceId) -> Option<Service> {
     let (service, listens) = match port {
         wire::pptp::PORT => (Service::Pptp, r.program.pptp.server.is_some()),
         upnp::HTTP => (Service::Upnp, upnp::listens(r, on)),
+        wire::ldp::PORT => (Service::Ldp, r.program.mpls.ldp.is_some()),
         _ => return None,
     };
     listens.then_some(service)
@@ -66,8 +68,10 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
         let mut packet = vec![0; 20];
         packet.extend_from_slice(segment);
         write_ipv4(&mut packet, 0, protocol::TCP, tuple.src, tuple.dst);
-        if !r.link.tcp.knows(ends) && !accept(r, now, ends, p.in_interface) {
-            return r.discard(p, Discard::TooManySessions);
+        if !r.link.tcp.knows(ends)
+            && let Err(why) = accept(r, now, ends, p.in_interface)
+        {
+            return r.discard(p, why);
         }
         r.link.tcp.receive(now, ends, packet);
     }
@@ -77,10 +81,14 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
     flush(r, now);
 }
 
-fn accept(r: &mut Router, now: Moment, ends: Ends, on: InterfaceId) -> bool {
+fn accept(r: &mut Router, now: Moment, ends: Ends, on: InterfaceId) -> Result<(), Discard> {
     let seed = seed(r, ends);
-    let service = listener(r, ends.0.port, on);
-    service.is_some_and(|service| r.link.tcp.accept(now, service, ends, seed))
+    match listener(r, ends.0.port, on) {
+        // His hello may be on its way still: he will ask again.
+        Some(Service::Ldp) if !ldp::is_expected(r, ends) => Err(Discard::BadLdp),
+        Some(service) if r.link.tcp.accept(now, service, ends, seed) => Ok(()),
+        _ => Err(Discard::TooManySessions),
+    }
 }
 
 /// What a connection's numbers begin with: two routers whose dice fall alike have others.
@@ -91,9 +99,19 @@ fn seed(r: &mut Router, (own, _): Ends) -> u64 {
 /// Dials a server, as soon as that is [pushed](push); `None` if there is no way to it, or no room.
 pub(super) fn connect(r: &mut Router, now: Moment, service: Service, server: End) -> Option<Ends> {
     let address = own_address(r, server.address)?;
-    let seed = seed(r, (End { address, port: 0 }, server));
+    connect_from(r, now, service, (End { address, port: 0 }, server))
+}
+
+/// The same from an address; its port is found.
+pub(crate) fn connect_from(
+    r: &mut Router,
+    now: Moment,
+    service: Service,
+    (own, server): Ends,
+) -> Option<Ends> {
+    let seed = seed(r, (own, server));
     let port = PORTS.start + (seed >> 32) as u16 % PORTS.len() as u16;
-    let ends = (End { address, port }, server);
+    let ends = (End { port, ..own }, server);
     let begun = r.link.tcp.connect(now, service, ends, seed);
     begun.then_some(ends)
 }
@@ -113,6 +131,7 @@ fn serve(r: &mut Router, now: Moment, ends: Ends) {
     match r.link.tcp.service(ends) {
         Some(Service::Pptp) => pptp::heard(r, now, ends),
         Some(Service::Upnp) => upnp::heard(r, now, ends),
+        Some(Service::Ldp) => ldp::heard(r, now, ends),
         None => {}
     }
 }

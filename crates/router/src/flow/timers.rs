@@ -10,6 +10,7 @@ use crate::ip::neighbour::Waiting;
 use crate::ip::{dhcp, discovery, dns, icmp, nat_pmp, traffic_flow, upnp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd};
+use crate::mpls::ldp;
 use crate::router::Router;
 use crate::system::{logging::syslog, ntp};
 use crate::tool::profile::Facility;
@@ -160,6 +161,7 @@ fn services(r: &mut Router, now: Moment) {
         discovery::tick(r, now),
         nat_pmp::tick(r, now),
         upnp::tick(r, now),
+        ldp::tick(r, now),
         dhcp6::client::tick(r, now),
         dhcp6::server::tick(r, now),
         nd::tick(r, now),
@@ -186,7 +188,7 @@ fn neighbours(r: &mut Router, now: Moment) {
 /// A neighbour does not answer, or may not be asked: whoever sent the frame is told (RFC 1812 §5.2.7.1).
 pub(super) fn nobody_there(r: &mut Router, now: Moment, waiting: Waiting) {
     match layers::network(r.io.slab.bytes(&waiting.frame)) {
-        Ok(layers) if waiting.in_interface.is_some() => {
+        Ok(layers) if waiting.in_interface.is_some() && waiting.labels.are_none() => {
             let p = r.packet(waiting.frame, layers, waiting.in_interface);
             refuse(r, now, p, Discard::NeighbourUnreachable, icmp::Error::HOST_UNREACHABLE);
         }

@@ -29,7 +29,7 @@ use crate::interface::InterfaceId;
 use crate::interface::tunnel::{Tunnel, six_to_four};
 use crate::ip::family::ports_of;
 use crate::ip::fib::NextHopId;
-use crate::ip::neighbour::{Request, Waiting, Want};
+use crate::ip::neighbour::{Labels, Request, Waiting, Want};
 use crate::ip::route::Target;
 use crate::ipv6::icmp::Error;
 use crate::packet::{Ends, Packet};
@@ -192,7 +192,7 @@ fn way_out(r: &mut Router, p: &Packet) -> Option<Onward<u128>> {
     let of_link = Ipv6Prefix::LINK_LOCAL.contains(dst) || Ipv6Addr::from(dst).is_multicast();
     // What is said to a neighbour as such no route leads elsewhere, and no rule.
     if of_link || bound.is_some() && discovery::is_of_link(r, p) {
-        let hop = Hop { interface: bound, address: dst };
+        let hop = Hop::to(bound, dst);
         return bound.is_some().then_some(Onward::Out(hop));
     }
     let leaf = decide::<u128>(r, p).leaf();
@@ -211,7 +211,17 @@ pub(super) fn leave(r: &mut Router, now: Moment, leaving: Leaving<u128>) {
     let Leaving { fasttrack, depth, hop, mark, .. } = leaving;
     let rest = rest.into_iter().map(|piece| (piece.frame, piece.layers.l3));
     for (frame, l3) in std::iter::once((frame, l3)).chain(rest) {
-        let waiting = Waiting { frame, in_interface, ingress, l3, fast, fasttrack, depth, mark };
+        let waiting = Waiting {
+            frame,
+            in_interface,
+            ingress,
+            l3,
+            fast,
+            fasttrack,
+            depth,
+            mark,
+            labels: Labels::None,
+        };
         to_neighbour(r, now, hop, waiting);
     }
 }
@@ -312,9 +322,9 @@ fn next_hop(target: Option<&Target<u128>>, ends: Ends) -> Hop<u128> {
             let pair = fold(ends.src).rotate_left(32) ^ fold(ends.dst);
             let hash = pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             let (interface, address) = ways[(hash as usize * ways.len()) >> 32];
-            Hop { interface, address }
+            Hop::to(interface, address)
         }
-        Some(&Target::Connected(interface)) => Hop { interface, address: ends.dst },
+        Some(&Target::Connected(interface)) => Hop::to(interface, ends.dst),
         other => unreachable!("no next hop behind {other:?}"),
     }
 }

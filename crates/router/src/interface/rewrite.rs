@@ -4,6 +4,7 @@
 //! interface ─► tag ─► tag ─► bridge: which port? ─► port      walked once: resolve()
 //!                                                     │
 //!   [ MAC MAC | 0x8100 vid | 0x0800 ] + port + layers ◄┘      used for every packet: Rewrite
+//!   [ MAC MAC | 0x8847 | label      ]                         in front of a packet with a label
 //! ```
 //!
 //! The way is the one of `flow::link_out`, walked over the configuration instead of over a frame.
@@ -17,10 +18,12 @@ use super::bridge::Decision;
 use super::bridge::hosts::Hosts;
 use super::ppp::calls::Carrier;
 use super::{InterfaceAnd, InterfaceId};
+use crate::flow::Hop;
 use crate::ip::family::Family;
 use crate::program::{Kind, Program};
 use std::collections::HashMap;
 use wire::MacAddr;
+use wire::mpls::{self, ETHERTYPE_MPLS, Label};
 use wire::pppoe::{self, ETHERTYPE_SESSION};
 use wire::vlan::Tag;
 
@@ -39,8 +42,8 @@ pub struct Rewrite<A: Family = u32> {
     /// The out-interface, as IP sees it; and how many of the bytes are written, 0 if nothing is known.
     interface_and_len: InterfaceAnd,
     /// The port by which frames leave, or the first interface on the way that has a queue tree; and whether
-    /// the header ends with PPPoE's, which has the packet's length in it.
-    port_and_session: InterfaceAnd,
+    /// the header's end tells of the packet behind it ([`tail`]).
+    port_and_tail: InterfaceAnd,
     /// The interfaces between the two.
     pub(crate) egress: EgressId,
     bridge: u16,
@@ -60,7 +63,7 @@ impl<A: Family> Default for Rewrite<A> {
             bytes: [0; ROOM],
             mtu: 0,
             interface_and_len: InterfaceAnd::default(),
-            port_and_session: InterfaceAnd::default(),
+            port_and_tail: InterfaceAnd::default(),
             egress: EgressId::default(),
             bridge: NO_BRIDGE,
             hosts: 0,
@@ -86,7 +89,7 @@ impl<A: Family> Rewrite<A> {
     /// The port by which frames leave, or the first interface on the way that has a queue tree.
     #[inline(always)]
     pub fn port(&self) -> InterfaceId {
-        self.port_and_session.interface()
+        self.port_and_tail.interface()
     }
 
     /// The header; empty if nothing is known.
@@ -111,7 +114,32 @@ impl<A: Family> Rewrite<A> {
     /// Whether the header ends with PPPoE's: its length, four bytes before the end, is the packet's and 2.
     #[inline(always)]
     pub(crate) fn is_in_session(&self) -> bool {
-        self.port_and_session.byte() != 0
+        self.port_and_tail.byte() == tail::SESSION
+    }
+
+    /// Where it leads.
+    pub(crate) fn hop(&self) -> Hop<A> {
+        Hop { interface: self.interface(), address: self.address, label: self.label() }
+    }
+
+    /// Whether the header's end depends on the packet: then no copy of it will do.
+    #[inline(always)]
+    pub(crate) fn tells_of_packet(&self) -> bool {
+        self.port_and_tail.byte() != tail::NONE
+    }
+
+    /// The label that the header ends with.
+    #[inline]
+    pub(crate) fn label(&self) -> Option<Label> {
+        let is_labelled = matches!(self.port_and_tail.byte(), tail::TTL | tail::FULL_TTL);
+        let entry = self.len().checked_sub(mpls::Entry::LEN).filter(|_| is_labelled)?;
+        self.bytes[entry..].first_chunk().map(|entry| mpls::Entry::read(*entry).label)
+    }
+
+    /// Whether the label's TTL is the packet's own.
+    #[inline]
+    pub(crate) fn has_ttl_of_packet(&self) -> bool {
+        self.port_and_tail.byte() == tail::TTL
     }
 
     /// Writes the header, before a packet of `ip_len` bytes.
@@ -153,36 +181,60 @@ impl<A: Family> Rewrite<A> {
         program: &Program,
         hosts: &[Hosts],
         egresses: &mut Egresses,
-        mac: MacAddr,
+        (mac, label): (MacAddr, Option<Label>),
     ) -> bool {
         self.clear();
-        let Some(way) = Way::walk(program, hosts, self.interface(), mac, A::ETHERTYPE) else {
-            return false;
-        };
+        let network = label.map_or(A::ETHERTYPE, |_| ETHERTYPE_MPLS);
+        let way = Way::walk(program, hosts, self.interface(), (mac, label.is_some()), network);
+        let Some(way) = way else { return false };
         let Some(egress) = egresses.number(&way.layers) else { return false };
         let own = program.interface(self.interface());
         let len = way.header_len();
         let (to, from) = way.macs;
+        let behind = if way.is_labelled { mpls::Entry::LEN } else { 0 };
         self.bytes[..6].copy_from_slice(&to.0);
         self.bytes[6..12].copy_from_slice(&from.0);
         for (n, tag) in way.tags.iter().rev().enumerate() {
             self.bytes[12 + 4 * n..14 + 4 * n].copy_from_slice(&tag.tpid.to_be_bytes());
             self.bytes[14 + 4 * n..16 + 4 * n].copy_from_slice(&tag.tci.0.to_be_bytes());
         }
-        let mut network = A::ETHERTYPE;
+        let mut network = network;
         if let Some(id) = way.session {
             let at = len - pppoe::OVERHEAD;
             self.bytes[at - 2..at].copy_from_slice(&ETHERTYPE_SESSION.to_be_bytes());
             self.bytes[at..len - 2].copy_from_slice(&pppoe::header(id, 0));
             network = A::PPP;
         }
-        self.bytes[len - 2..len].copy_from_slice(&network.to_be_bytes());
+        let tail = match label {
+            _ if way.session.is_some() => tail::SESSION,
+            None => tail::NONE,
+            Some(label) => {
+                let entry = mpls::Entry { label, class: 0, is_bottom: true, ttl: 255 };
+                self.bytes[len - behind..len].copy_from_slice(&entry.bytes());
+                if program.mpls.propagates_ttl { tail::TTL } else { tail::FULL_TTL }
+            }
+        };
+        self.bytes[len - behind - 2..len - behind].copy_from_slice(&network.to_be_bytes());
         self.interface_and_len = InterfaceAnd::new(self.interface(), len as u8);
-        self.port_and_session = InterfaceAnd::new(way.port, way.session.is_some().into());
-        (self.mtu, self.egress) = (own.mtu, egress);
+        self.port_and_tail = InterfaceAnd::new(way.port, tail);
+        let labelled = label.map(|_| program.mpls.mtu_behind_label(self.interface()));
+        self.mtu = own.mtu.min(labelled.unwrap_or(u16::MAX));
+        self.egress = egress;
         (self.bridge, self.hosts) = way.bridge.unwrap_or((NO_BRIDGE, 0));
         true
     }
+}
+
+/// What the end of a header tells of the packet behind it.
+mod tail {
+    /// Nothing.
+    pub(super) const NONE: u8 = 0;
+    /// PPPoE's length.
+    pub(super) const SESSION: u8 = 1;
+    /// A label's TTL.
+    pub(super) const TTL: u8 = 2;
+    /// Nothing: the label's TTL is 255 each time. (As for the others, the header is not only Ethernet's.)
+    pub(super) const FULL_TTL: u8 = 3;
 }
 
 /// Tags that fit a rewrite.
@@ -194,6 +246,8 @@ struct Way {
     macs: (MacAddr, MacAddr),
     /// The number of the PPPoE session it begins with.
     session: Option<u16>,
+    /// Whether a label is behind it.
+    is_labelled: bool,
     /// The innermost first.
     tags: Vec<Tag>,
     /// Each interface above the port, and how many bytes of header a frame has there.
@@ -208,7 +262,7 @@ impl Way {
         program: &Program,
         hosts: &[Hosts],
         from: InterfaceId,
-        mac: MacAddr,
+        (mac, is_labelled): (MacAddr, bool),
         network: u16,
     ) -> Option<Way> {
         let own = program.interface(from).mac;
@@ -216,6 +270,7 @@ impl Way {
             // In front of what has no link's addresses they are for the form alone.
             macs: if program.is_point_to_point(from) { Default::default() } else { (mac, own) },
             session: None,
+            is_labelled,
             tags: Vec::new(),
             layers: Vec::new(),
             port: from,
@@ -245,8 +300,10 @@ impl Way {
             match interface.kind {
                 Kind::Ethernet { .. } => break,
                 // Its outer packet has a way of its own.
+                Kind::Tunnel { .. } if is_labelled => return None,
                 Kind::Tunnel { .. } => break,
                 Kind::Absent => return None,
+                Kind::Session(_) if is_labelled => return None,
                 Kind::Session(at) => {
                     let session = &program.sessions.get(at)?.session;
                     let Carrier::Pppoe { on, id, peer } = session.carrier else { return None };
@@ -306,7 +363,8 @@ impl Way {
     }
 
     fn header_len(&self) -> usize {
-        14 + 4 * self.tags.len() + self.session.map_or(0, |_| pppoe::OVERHEAD)
+        let label = if self.is_labelled { mpls::Entry::LEN } else { 0 };
+        14 + 4 * self.tags.len() + self.session.map_or(0, |_| pppoe::OVERHEAD) + label
     }
 }
 

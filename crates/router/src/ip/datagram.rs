@@ -3,6 +3,7 @@
 use super::icmp::write_ipv4;
 use crate::discard::Discard;
 use crate::flow;
+use crate::interface::InterfaceId;
 use crate::packet::Packet;
 use crate::router::Router;
 use port::{Frame, Pool};
@@ -56,6 +57,31 @@ pub(crate) fn send(r: &mut Router, now: Moment, ends: (End, End), payload: &[u8]
         }
         None => r.stats.discards.add(Discard::NoFrame),
     }
+}
+
+/// Sends a datagram to a group of hosts on an interface, as far as its TTL goes.
+pub(crate) fn to_group(
+    r: &mut Router,
+    now: Moment,
+    on: InterfaceId,
+    ends: (End, End),
+    ttl: u8,
+    payload: &[u8],
+) {
+    let [_, b, c, d] = ends.1.address.to_be_bytes();
+    let group = MacAddr([0x01, 0, 0x5e, b & 0x7f, c, d]);
+    let macs = (r.program.interface(on).mac, group);
+    let Some(mut frame) = udp(&mut r.io.pool, macs, ends, payload) else {
+        return r.stats.discards.add(Discard::NoFrame);
+    };
+    let ip = &mut r.io.slab.bytes_mut(&mut frame)[14..34];
+    ip[8] = ttl;
+    ip[10..12].fill(0);
+    let sum = checksum::of(ip);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    r.stats.tally.made += 1;
+    r.tools.sent = true;
+    flow::link_out(r, now, on, frame, false);
 }
 
 /// Sends what answers a datagram: from where that went, to where it came from.

@@ -23,19 +23,21 @@
 //!
 //! Never sends: [`Neighbours::tick`] and [`Neighbours::want`] say which requests are due.
 
-// Those that somebody else knows.
+// Those that somebody else knows; what IPv6's say of themselves; those of packets with a label.
 mod fed;
-// What IPv6's neighbours say of themselves.
 mod heard;
+mod labelled;
 
 pub use fed::FedNeighbour;
 pub(crate) use heard::Heard;
+pub(crate) use labelled::Labels;
 
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::IngressId;
 use crate::interface::rewrite::Rewrite;
 use crate::ip::family::Family;
+use labelled::Labelled;
 use port::Frame;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
@@ -92,6 +94,8 @@ pub enum Status {
     Leased,
     /// The one neighbour of an interface that leads to nobody else, and has no addresses but IP's.
     OtherEnd,
+    /// Not one by itself: another's, behind a label.
+    Labelled,
 }
 
 impl Status {
@@ -103,7 +107,7 @@ impl Status {
             Status::Stale => "stale",
             Status::Delay => "delay",
             Status::Probe => "probe",
-            Status::Permanent | Status::Leased | Status::OtherEnd => "permanent",
+            Status::Permanent | Status::Leased | Status::OtherEnd | Status::Labelled => "permanent",
         }
     }
 }
@@ -127,6 +131,8 @@ pub struct Waiting {
     pub(crate) depth: u8,
     /// Its packet mark, which interfaces' trees look at.
     pub(crate) mark: Mark,
+    /// What stands, or will stand, between Ethernet's header and IP's.
+    pub(crate) labels: Labels,
 }
 
 #[derive(Debug)]
@@ -211,6 +217,8 @@ pub struct Neighbours<A: Family = u32> {
     /// Open addressing by (interface, address): places, 0 is empty. Never more than half full.
     index: Vec<NeighbourId>,
     free: Vec<NeighbourId>,
+    /// Their places for packets with a label.
+    labelled: Labelled,
     deadlines: BTreeSet<(Moment, NeighbourId)>,
     live: usize,
     /// Of these, other ends: `max_entries` does not count them.
@@ -239,6 +247,7 @@ impl<A: Family> Default for Neighbours<A> {
             entries: vec![Entry::NEW],
             index: vec![NeighbourId::NONE; 1024],
             free: Vec::new(),
+            labelled: Labelled::default(),
             deadlines: BTreeSet::new(),
             live: 0,
             unresolved: VecDeque::new(),
@@ -264,6 +273,7 @@ impl<A: Family> Neighbours<A> {
             entries: self.entries.iter().map(entry).collect(),
             index: self.index.clone(),
             free: self.free.clone(),
+            labelled: self.labelled.clone(),
             deadlines: BTreeSet::new(),
             live: self.live,
             unresolved: VecDeque::new(),
@@ -473,7 +483,10 @@ impl<A: Family> Neighbours<A> {
         for at in 1..self.entries.len() {
             let id = NeighbourId(at as u32);
             let rewrite = self.rewrites[at];
-            if rewrite.interface().is_some() && !keep(&rewrite, self.entries[at].status) {
+            // A labelled one goes with whose it is.
+            let is_one =
+                rewrite.interface().is_some() && self.entries[at].status != Status::Labelled;
+            if is_one && !keep(&rewrite, self.entries[at].status) {
                 orphans.append(&mut self.remove(id));
             }
         }
@@ -490,10 +503,10 @@ impl<A: Family> Neighbours<A> {
             self.deadlines.pop_first();
             let at = id.index();
             let timeout = self.timeout_at(self.rewrites[at].interface());
-            let used = self.rewrites[at].used_ms.wrapping_sub(now.as_millis_u32());
-            let used_lately = u64::from(used.wrapping_neg()) <= timeout.as_millis() as u64;
+            let idle = self.idle_ms(id, now.as_millis_u32());
+            let used_lately = u64::from(idle) <= timeout.as_millis() as u64;
             match self.entries[at].status {
-                Status::Permanent | Status::Fed | Status::OtherEnd => {}
+                Status::Permanent | Status::Fed | Status::OtherEnd | Status::Labelled => {}
                 Status::Reachable if A::LINGERS => self.become_stale(now, id),
                 Status::Stale | Status::Leased => drop(self.remove(id)),
                 Status::Reachable if !used_lately => drop(self.remove(id)),
@@ -525,7 +538,8 @@ impl<A: Family> Neighbours<A> {
     /// All entries, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = Neighbour<A>> {
         let entries = self.rewrites.iter().zip(&self.entries).skip(1);
-        let entries = entries.filter(|(_, entry)| entry.status != Status::OtherEnd);
+        let is_shown = |status| !matches!(status, Status::OtherEnd | Status::Labelled);
+        let entries = entries.filter(move |(_, entry)| is_shown(entry.status));
         entries.filter(|(rewrite, _)| rewrite.interface().is_some()).map(|(rewrite, entry)| {
             let Rewrite { address, used_ms, .. } = *rewrite;
             let interface = rewrite.interface();
@@ -554,6 +568,7 @@ impl<A: Family> Neighbours<A> {
     fn complete(&mut self, id: NeighbourId, mac: MacAddr) {
         if self.entries[id.index()].mac.replace(mac) != Some(mac) {
             self.rewrites[id.index()].clear();
+            self.relabel(id);
         }
     }
 
@@ -612,9 +627,14 @@ impl<A: Family> Neighbours<A> {
         if self.live * 2 > self.index.len() {
             self.grow();
         }
-        let entry = Entry::NEW;
-        let rewrite = Rewrite::of(interface, address);
-        let id = match self.free.pop() {
+        let id = self.put(Entry::NEW, Rewrite::of(interface, address));
+        self.enter(id);
+        id
+    }
+
+    /// Gives an entry a place.
+    fn put(&mut self, entry: Entry, rewrite: Rewrite<A>) -> NeighbourId {
+        match self.free.pop() {
             Some(id) => {
                 self.entries[id.index()] = entry;
                 self.rewrites[id.index()] = rewrite;
@@ -625,14 +645,13 @@ impl<A: Family> Neighbours<A> {
                 self.rewrites.push(rewrite);
                 NeighbourId(self.entries.len() as u32 - 1)
             }
-        };
-        self.enter(id);
-        id
+        }
     }
 
     fn remove(&mut self, id: NeighbourId) -> VecDeque<Waiting> {
         self.unschedule(id);
         self.removed = true;
+        self.unlabel(id);
         let old = std::mem::take(&mut self.rewrites[id.index()]);
         self.live -= 1;
         self.ends -= usize::from(self.status(id) == Status::OtherEnd);

@@ -12,6 +12,9 @@
 //!
 //! Routes with a routing mark are in tables of their own (`table`), those of a VRF among them (`vrf`).
 
+// Labels in front of packets on routes.
+mod labels;
+
 use super::feed::{Fed, FedRoute, FedTarget, Feeds, Places, Protocol};
 use super::fib::{Fib, NextHopId, Word};
 use super::neighbour::NeighbourId;
@@ -20,10 +23,13 @@ use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
 use crate::packet::AddressType;
 use hashbrown::HashTable;
+pub(crate) use labels::Way;
+use labels::{Labels, OfWays};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use wire::Ipv4Prefix;
+use wire::mpls::Label;
 
 /// What lies behind a destination.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -181,7 +187,8 @@ pub struct Routes {
     tables: Tables,
     targets: Vec<Target>,
     leaves: Vec<Leaf>,
-    /// By target.
+    labels: Labels,
+    /// By target, and the labels of its ways.
     numbers: HashTable<NextHopId>,
     keys: RandomState,
 }
@@ -212,6 +219,7 @@ impl Default for Routes {
             tables: Tables::default(),
             targets: vec![Target::Unreachable],
             leaves: vec![Leaf::None],
+            labels: Labels::default(),
             numbers: HashTable::new(),
             keys: RandomState::new(),
         }
@@ -349,14 +357,18 @@ impl Routes {
             let new = || Fed { target, protocol, place: places.take(prefix) };
             let fed = self.fed.entry(prefix).or_insert_with(new);
             (fed.target, fed.protocol) = (target, protocol);
+            match protocol {
+                Protocol::Bgp => self.labels.inner.remove(&prefix),
+                _ => self.labels.inner.insert(prefix),
+            };
+            let is_plain = self.configured.to(prefix).is_empty() && !self.labels.concern(prefix);
             match self.feeds.leaf(target) {
-                leaf if leaf != NextHopId::NONE && self.configured.to(prefix).is_empty() => {
-                    fresh.push((prefix, leaf));
-                }
+                leaf if leaf != NextHopId::NONE && is_plain => fresh.push((prefix, leaf)),
                 _ => contested.push(prefix),
             }
         }
         self.fib.extend(fresh);
+        self.labels.changes += 1;
         for prefix in contested {
             self.publish(prefix)?;
         }
@@ -411,6 +423,7 @@ impl Routes {
     /// Takes a fed route back; returns whether there was one.
     pub fn unfeed(&mut self, prefix: Ipv4Prefix) -> bool {
         let Some(fed) = self.fed.remove(&prefix) else { return false };
+        self.labels.inner.remove(&prefix);
         self.places.leave(fed.place);
         if self.publish(prefix).is_err() {
             // The way that is left was never used and there is no number for it: no route then.
@@ -494,16 +507,42 @@ impl Routes {
     fn publish(&mut self, prefix: Ipv4Prefix) -> Result<bool, TooManyTargets> {
         match self.best(prefix).cloned() {
             Some(target) => {
-                let id = self.number(&target)?;
+                let id = self.number_for(prefix, &target)?;
+                self.labels.follow(prefix, id);
                 Ok(self.fib.insert(prefix, id) != Some(id))
             }
-            None => Ok(self.fib.remove(prefix).is_some()),
+            None => {
+                self.labels.follow(prefix, NextHopId::NONE);
+                Ok(self.fib.remove(prefix).is_some())
+            }
+        }
+        .inspect(|changed| self.labels.changes += u64::from(*changed))
+    }
+
+    /// That of a target with the labels that its ways have to a network; without them, if there are too many.
+    fn number_for(
+        &mut self,
+        prefix: Ipv4Prefix,
+        target: &Target,
+    ) -> Result<NextHopId, TooManyTargets> {
+        let labels = self.labels.of(prefix, target);
+        match labels.is_empty() {
+            true => self.number(target),
+            false => self.number_with(target, labels).or_else(|_| self.number(target)),
         }
     }
 
     /// The number of a target's leaf; a new one when the target is new.
     fn number(&mut self, target: &Target) -> Result<NextHopId, TooManyTargets> {
-        if let Some(id) = self.number_of(target) {
+        self.number_with(target, OfWays::default())
+    }
+
+    fn number_with(
+        &mut self,
+        target: &Target,
+        labels: OfWays,
+    ) -> Result<NextHopId, TooManyTargets> {
+        if let Some(id) = self.find(target, &labels) {
             return Ok(id);
         }
         let number = self.targets.len();
@@ -517,13 +556,23 @@ impl Routes {
         }
         self.leaves.push(Leaf::of(target));
         self.targets.push(target.clone());
-        let hash = |id: &NextHopId| self.keys.hash_one(&self.targets[id.index()]);
+        if !labels.is_empty() {
+            self.labels.of_leaves.insert(id, labels);
+        }
+        let key = |id: &NextHopId| (&self.targets[id.index()], self.labels.of_leaf(*id));
+        let hash = |id: &NextHopId| self.keys.hash_one(key(id));
         self.numbers.insert_unique(hash(&id), id, hash);
         Ok(id)
     }
 
     fn number_of(&self, target: &Target) -> Option<NextHopId> {
-        let is = |id: &NextHopId| self.targets[id.index()] == *target;
-        self.numbers.find(self.keys.hash_one(target), is).copied()
+        self.find(target, &[])
+    }
+
+    fn find(&self, target: &Target, labels: &[Option<Label>]) -> Option<NextHopId> {
+        let is = |id: &NextHopId| {
+            self.targets[id.index()] == *target && self.labels.of_leaf(*id) == labels
+        };
+        self.numbers.find(self.keys.hash_one((target, labels)), is).copied()
     }
 }

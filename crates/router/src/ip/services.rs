@@ -14,6 +14,7 @@ use super::fed::FedTables;
 use super::pool::Used;
 use super::{ipsec, nat_pmp, traffic_flow, upnp};
 use crate::ipv6;
+use crate::mpls::ldp::Ldp;
 use crate::router::Router;
 use crate::system::ntp;
 use sha2::{Digest, Sha256};
@@ -61,6 +62,8 @@ pub(crate) struct Services {
     pub(crate) traffic_flow: traffic_flow::Exporter,
     /// What was agreed upon with IPsec's peers.
     pub(crate) ipsec: ipsec::state::Ike,
+    /// Which label stands for which network.
+    pub(crate) ldp: Ldp,
     pub(crate) dice: Dice,
     /// When something is due next.
     pub(crate) due: Moment,

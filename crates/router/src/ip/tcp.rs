@@ -54,6 +54,7 @@ const LONGEST: usize = 576;
 pub(crate) enum Service {
     Pptp,
     Upnp,
+    Ldp,
 }
 
 /// The end here, and the other one.

@@ -146,6 +146,12 @@ impl Router {
         self.program.ipv4_fast_path() && self.tools.closed.is_empty()
     }
 
+    /// `mpls-fast-path-active`.
+    #[inline]
+    pub fn mpls_fast_path(&self) -> bool {
+        self.program.mpls.allows_fast_path && self.tools.closed.is_empty()
+    }
+
     /// `ipv4-fasttrack-active`, but for a connection that uses it.
     #[inline]
     pub fn fasttrack(&self) -> bool {

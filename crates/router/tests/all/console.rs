@@ -91,8 +91,8 @@ fn what_cannot_be_set_is_refused() {
 fn the_router_answers_for_all_it_alone_knows() {
     const LEFT_OUT: [&str; 8] =
         ["dynamic", "expected", "dying", "dstnat", "DHCP", "rip", "bgp", "ospf"];
-    // What never runs; and nobody speaks L2TP, PPTP, RADIUS, IGMP, LLDP or NTP here, nor IPv6 through a tracking router.
-    const SILENT: [&str; 17] = [
+    // What never runs; and nobody speaks L2TP, PPTP, LDP, RADIUS, IGMP, LLDP or NTP here, nor IPv6 through a tracking router.
+    const SILENT: [&str; 21] = [
         "/ip accounting snapshot",
         "/interface absent",
         "/interface bridge mdb",
@@ -108,6 +108,10 @@ fn the_router_answers_for_all_it_alone_knows() {
         "/ip ipsec installed-sa",
         "/ip ipsec peer",
         "/ip ipsec policy",
+        "/mpls ldp neighbor",
+        "/mpls local-bindings",
+        "/mpls remote-bindings",
+        "/mpls forwarding-table",
         "/radius",
         "/radius incoming",
     ];

@@ -49,6 +49,7 @@ mod left_out;
 mod links;
 mod logging;
 mod mangle;
+mod mpls;
 mod nat;
 mod nat_pmp;
 mod neighbours;

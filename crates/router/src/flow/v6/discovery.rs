@@ -135,7 +135,7 @@ fn learn(
         return;
     }
     for waiting in r.v6.neighbours.hear(now, interface, address, mac, heard) {
-        to_neighbour(r, now, Hop { interface, address }, waiting);
+        to_neighbour(r, now, Hop::to(interface, address), waiting);
     }
 }
 

@@ -364,7 +364,7 @@ fn bind(
         let (interface, address) = (server.interface, lease.address);
         let waiting = r.v4.neighbours.lease(interface, address, lease.mac, now + time);
         for frame in waiting {
-            flow::to_neighbour(r, now, Hop { interface, address }, frame);
+            flow::to_neighbour(r, now, Hop::to(interface, address), frame);
         }
     }
 }

@@ -24,7 +24,7 @@ use super::tcp::{Ends, Progress};
 use super::{address, nat_pmp};
 use crate::discard::Discard;
 use crate::facility::Facility;
-use crate::flow::{self, tcp};
+use crate::flow::tcp;
 use crate::interface::InterfaceId;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::packet::Packet;
@@ -37,7 +37,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::layers::protocol;
 use wire::upnp::{GROUP, PORT, Request};
-use wire::{MacAddr, Moment, checksum};
+use wire::{MacAddr, Moment};
 
 /// `/ip upnp`.
 pub(crate) static MENU: Menu = Menu {
@@ -221,8 +221,6 @@ fn announce(r: &mut Router, now: Moment, on: InterfaceId, is_there: bool) {
     let ids = ids(r, on);
     let from = End { address: own, port: PORT };
     let to = End { address: GROUP, port: PORT };
-    let [_, b, c, d] = GROUP.to_be_bytes();
-    let macs = (program.interface(on).mac, MacAddr([0x01, 0, 0x5e, b & 0x7f, c, d]));
     for (kind, name) in kinds(&ids) {
         let host = format!("NOTIFY * HTTP/1.1\r\nHOST: {}:{PORT}\r\n", Ipv4Addr::from(GROUP));
         let text = match is_there {
@@ -233,20 +231,8 @@ fn announce(r: &mut Router, now: Moment, on: InterfaceId, is_there: bool) {
             ),
             false => format!("{host}NT: {kind}\r\nNTS: ssdp:byebye\r\nUSN: {name}\r\n\r\n"),
         };
-        let Some(mut frame) = datagram::udp(&mut r.io.pool, macs, (from, to), text.as_bytes())
-        else {
-            r.stats.discards.add(Discard::NoFrame);
-            continue;
-        };
         // As far as the document wants it to go.
-        let ip = &mut r.io.slab.bytes_mut(&mut frame)[14..34];
-        ip[8] = 4;
-        ip[10..12].fill(0);
-        let sum = checksum::of(ip);
-        ip[10..12].copy_from_slice(&sum.to_be_bytes());
-        r.stats.tally.made += 1;
-        r.tools.sent = true;
-        flow::link_out(r, now, on, frame, false);
+        datagram::to_group(r, now, on, (from, to), 4, text.as_bytes());
     }
 }
 

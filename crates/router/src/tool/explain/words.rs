@@ -170,6 +170,21 @@ impl<'a> Writer<'a> {
                 let name = self.name(*tunnel).to_string();
                 self.text(&format!("into a packet of {name}, from {src} to {dst}:"));
             }
+            Event::Pushed(label) => {
+                self.text(&format!("label {} is put on", label.number()));
+            }
+            Event::Popped(label) => {
+                self.text(&format!("label {} comes off", label.number()));
+            }
+            Event::Switched { from, to, hop } => {
+                let to = match to.filter(|to| to.is_written()) {
+                    Some(to) => format!("label {}", to.number()),
+                    None => "no label".to_string(),
+                };
+                let hop = self.hop(*hop);
+                let text = format!("label {}: on to {hop} with {to}", from.number());
+                self.note(Verdict::Passes, text);
+            }
             Event::Encrypts => self.text("a policy has it encrypted"),
             Event::Encrypted { spi, own, other } => {
                 let (own, other) = (Ipv4Addr::from(*own), Ipv4Addr::from(*other));
@@ -502,6 +517,8 @@ fn nothing_told(r: &Router, step: Step) -> (Verdict, String) {
         Step::HtbGlobal | Step::HtbGlobalInput | Step::InterfaceHtb => "no queue tree",
         Step::IpsecPolicy if r.program.ipsec.is_none() => "no policies",
         Step::IpsecPolicy => "no policy is for it",
+        Step::MplsDecision => "no label",
+        Step::MplsOutput => "no label is told for its route",
         Step::Accounting if r.program.accounted.is_none() => "not enabled",
         Step::Accounting => "counted by its addresses",
         _ => "",

@@ -158,6 +158,14 @@ add dst-address=10.0.2.9 port=9996 src-address=10.0.2.254 version=ipfix v9-templ
 /ip ipsec peer add name=office address=203.0.113.9/32 exchange-mode=ike2 profile=office
 /ip ipsec identity add peer=office secret=word my-id=fqdn:home.example remote-id=address:203.0.113.9
 /ip ipsec policy add peer=office tunnel=yes src-address=10.0.0.0/24 dst-address=10.9.0.0/24 proposal=office
+/mpls set propagate-ttl=no dynamic-label-range=1000-1999
+/mpls interface add interface=all mpls-mtu=1512
+/mpls ldp set enabled=yes lsr-id=10.255.0.1 transport-address=10.255.0.1
+/mpls ldp interface add interface=lan hello-interval=2s hold-time=6s
+/mpls ldp accept-filter add prefix=10.0.0.0/8 accept=no
+/mpls ldp advertise-filter add neighbor=10.255.0.2 advertise=no
+/mpls local-bindings add dst-address=10.200.0.0/16 label=500
+/mpls remote-bindings add dst-address=10.200.0.0/16 nexthop=10.0.0.9 label=impl-null
 /ip accounting set enabled=yes threshold=512
 /ip neighbor discovery-settings
 set discover-interface-list=!dynamic protocol=lldp mode=rx-only
