@@ -11,6 +11,8 @@
 mod device;
 // Connections that begin.
 mod first;
+// MPLS.
+mod labels;
 // PPPoE's and L2TP's servers.
 mod sessions;
 // IPv6's devices and frames.
@@ -613,5 +615,15 @@ fn beside_testpmd(_: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, paths, links, tunnels, sessions, ipv6, first::first, beside_testpmd);
+criterion_group!(
+    benches,
+    paths,
+    links,
+    tunnels,
+    sessions,
+    ipv6,
+    labels::labels,
+    first::first,
+    beside_testpmd
+);
 criterion_main!(benches);

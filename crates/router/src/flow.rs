@@ -469,7 +469,7 @@ fn forward<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, leaf: NextHopI
     let hop = F::next_hop(r, leaf, &p);
     p.out_interface = hop.interface;
     r.tell(|| Event::NextHop(hop.into()));
-    p.fast &= (F::fast_path(r) || p.fasttrack) && hop.label.is_none();
+    p.fast &= F::fast_path(r) || p.fasttrack;
     r.at(Step::Ttl);
     if !F::decrement_ttl(r, &mut p) {
         return F::refuse(r, now, p, Discard::TtlExceeded, F::TTL_EXCEEDED);

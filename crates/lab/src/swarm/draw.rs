@@ -35,6 +35,8 @@ struct Drawing {
     up: Vec<Option<Up>>,
     /// Whether networks have IPv6 as well.
     v6: bool,
+    /// Whether routers agree upon labels.
+    labels: bool,
 }
 
 #[derive(Clone)]
@@ -54,8 +56,8 @@ pub fn draw(seed: u64) -> Case {
     let mut dice = Dice::new(seed);
     let storm_ms = dice.of(&[500, 1000, 2000, 4000]);
     let case = Case { seed, storm_ms, ..Case::default() };
-    let v6 = dice.percent(50);
-    let mut drawing = Drawing { dice, case, networks: Vec::new(), up: Vec::new(), v6 };
+    let (v6, labels) = (dice.percent(50), dice.percent(30));
+    let mut drawing = Drawing { dice, case, networks: Vec::new(), up: Vec::new(), v6, labels };
     let n = match drawing.dice.below(10) {
         0..3 => 1,
         3..9 => drawing.dice.between(2, 4) as usize,
@@ -109,6 +111,10 @@ impl Drawing {
         let at = self.new_box(format!("r{}", number + 1));
         // Switches stand among the boxes; routers are found by their names.
         let routers: Vec<usize> = (0..at).filter(|&other| self.is_router(other)).collect();
+        if self.labels {
+            let set = format!("/mpls ldp set enabled=yes lsr-id=10.255.0.{}", number + 1);
+            self.line(at, set);
+        }
         if !routers.is_empty() {
             let parent = self.dice.of(&routers);
             self.up[at] = Some(self.link(number, [parent, at]));

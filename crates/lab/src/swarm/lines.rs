@@ -215,6 +215,16 @@ pub(super) const CHANGES: &[&str] = &[
     "/ipv6 firewall mangle remove [find]",
     "/ipv6 firewall nat remove [find]",
     "/ipv6 settings set max-neighbor-entries=4",
+    "/mpls ldp set enabled=no",
+    "/mpls ldp set enabled=yes",
+    "/mpls ldp set use-explicit-null=yes",
+    "/mpls ldp interface disable [find]",
+    "/mpls ldp interface enable [find]",
+    "/mpls ldp advertise-filter add prefix=10.1.0.0/16 advertise=no",
+    "/mpls set propagate-ttl=no",
+    "/mpls set allow-fast-path=no",
+    "/mpls interface add interface=all mpls-mtu=700",
+    "/mpls remote-bindings add dst-address=10.2.1.0/24 nexthop=10.200.1.2 label=900",
 ];
 
 /// A default firewall of IPv6.

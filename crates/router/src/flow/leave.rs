@@ -417,6 +417,10 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
             if l3 > 14 {
                 waiting.frame.pull(l3 - 14);
             }
+            // Counted before there is a label between.
+            if waiting.fast && waiting.labels.are_none() && r.ipv4_fast_path() {
+                r.count_fast_path(&waiting);
+            }
             if let Labels::Push(label) = waiting.labels
                 && !mpls::push(r, &mut waiting.frame, label)
             {
@@ -426,9 +430,6 @@ fn find_neighbour(r: &mut Router, now: Moment, hop: Hop, mut waiting: Waiting) {
             bytes[..6].copy_from_slice(&mac.0);
             bytes[6..12].copy_from_slice(&own.0);
             bytes[12..14].copy_from_slice(&waiting.labels.ether_type().to_be_bytes());
-            if waiting.fast && waiting.labels == Labels::None && r.ipv4_fast_path() {
-                r.count_fast_path(&waiting);
-            }
             in_depth(r, waiting.depth, |r| {
                 link_out(r, now, hop.interface, waiting.frame, waiting.fast)
             });

@@ -237,8 +237,9 @@ fn fast_path_is_counted_and_can_be_closed() {
         for _ in 0..5 {
             rig.pass(1, &labelled(&far, &[(101, 0, 60)]));
         }
-        // What gets a label, or loses its last one for IP, is not of it.
+        // What gets a label is of IPv4's.
         rig.pass(1, &far.build());
+        assert_eq!(rig.router.path_counts().ipv4_fast_path.packets, 1, "{more} {reference}");
         let count = rig.router.path_counts().mpls_fast_path;
         let len = far.build().len() as u64 - 14 + 4;
         assert_eq!((count.packets, count.bytes), (expected, expected * len), "{more} {reference}");

@@ -60,6 +60,11 @@ impl Make {
         matches!(self, Make::Ring | Make::Lacp)
     }
 
+    /// Whether frames go by it, which may have labels.
+    fn has_frames(self) -> bool {
+        !self.is_session() && !matches!(self, Make::Ipip | Make::Gre)
+    }
+
     /// Whether somebody dials.
     fn is_session(self) -> bool {
         matches!(self, Make::Pppoe | Make::L2tp | Make::Pptp)
@@ -142,6 +147,12 @@ impl Drawing {
             }
             ends
         });
+        if self.labels && make.has_frames() {
+            for (at, on) in [(parent, &down), (at, &interface)] {
+                let add = format!("/mpls ldp interface add interface={on}");
+                self.line(at, format!("{add} hello-interval=1s hold-time=4s"));
+            }
+        }
         let told = !make.is_session() && make != Make::Lease;
         Up { parent, interface, own, theirs, v6, told }
     }

@@ -17,8 +17,9 @@ use wire::ldp::{self, Fault, Message, PORT, Pdu, status};
 use wire::mpls::Label;
 use wire::{Ipv4Prefix, Moment};
 
-/// So long may be between two PDUs, if the other end does not want less: RouterOS's.
-pub(super) const KEEPALIVE: u16 = 180;
+/// So long may be between two PDUs, if the other end does not want less. After so long at most a router that has
+/// begun anew is known to have: its old labels lead elsewhere.
+pub(super) const KEEPALIVE: u16 = 30;
 /// A session that failed is begun anew no sooner.
 const RETRY: Duration = Duration::from_secs(5);
 /// What a peer does not take waits, but no more than this.
