@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use wire::gre::{self, Gre};
 use wire::layers::{self, ETHERTYPE_IPV4, Layers};
 use wire::{
-    Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, ike, l2tp, l2tp3, lacp, vlan, vrrp,
+    Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, ike, l2tp, l2tp3, lacp, ldp, vlan, vrrp,
 };
 
 /// Reads `input` as a frame, and what follows each offset as each format.
@@ -68,6 +68,16 @@ fn views(bytes: &[u8]) {
     for src in [IpAddr::from([0, 0, 0, 1]), IpAddr::from([1; 16])] {
         let Some(said) = vrrp::Advertisement::read(bytes, src) else { continue };
         assert_eq!(vrrp::Advertisement::read(&said.to_bytes(src), src), Some(said));
+    }
+    if let Ok(Some((pdu, len))) = ldp::Pdu::first(bytes) {
+        assert!(len <= bytes.len());
+        for (_, said) in pdu.messages {
+            // What was passed over is not there any more.
+            if !matches!(said, ldp::Message::Other(_)) {
+                let again = ldp::Pdu::read(&ldp::write(1, std::slice::from_ref(&said), &mut 6));
+                assert_eq!(again.map(|pdu| pdu.messages), Ok(vec![(7, said)]));
+            }
+        }
     }
     if let Some(head) = ike::Header::read(bytes) {
         for one in ike::payloads(head.next, &bytes[ike::HEADER..]).into_iter().flatten() {

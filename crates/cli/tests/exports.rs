@@ -57,6 +57,12 @@ const LINES: &[&str] = &[
     "/ip dns forwarders add name=hq dns-servers=10.0.0.9\n\
      /ip dns static add name=router.lan address=10.0.2.254 ttl=1h\n\
      /ip dns static add regexp=^a.*b type=NXDOMAIN disabled=yes",
+    "/ip hotspot profile add name=guests login-by=mac\n\
+     /ip hotspot add name=hs interface=ether2 profile=guests\n\
+     /ip hotspot user profile add name=guest shared-users=3\n\
+     /ip hotspot user add name=ann password=secret profile=guest\n\
+     /ip hotspot ip-binding add address=10.0.0.60 type=bypassed\n\
+     /ip hotspot walled-garden ip add dst-address=192.0.2.9 action=reject",
     "/ip nat-pmp set enabled=yes\n/ip nat-pmp interfaces add interface=ether1 type=external",
     "/ip traffic-flow set enabled=yes\n/ip traffic-flow target add dst-address=10.0.0.9 version=ipfix",
     "/mpls set propagate-ttl=no\n\

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 /// public manuals.
 const MISSING: &[(&str, &str)] = &[
     ("/interface ethernet switch", "switch chips"),
-    ("/ip hotspot", "hotspot"),
+    ("/ip hotspot walled-garden", "gardens by names of hosts"),
+    ("/ip hotspot cookie", "what browsers keep of hotspots"),
     ("/interface vpls", "VPLS"),
     ("/mpls traffic-eng", "traffic engineering"),
     ("/routing", "BGP, OSPF, RIP and filters; the host's daemons feed routes"),

@@ -29,12 +29,7 @@ pub const TABLE: &[(&str, &str)] = &[
     ("/interface wireless", "there are no radios"),
     ("/iot", "there is no such hardware"),
     ("/ip cloud", "there is no cloud"),
-    // Without a server (/ip hotspot itself, which is no inert menu) none of these is asked.
-    ("/ip hotspot ip-binding", "there is no hotspot server"),
-    ("/ip hotspot profile", "there is no hotspot server"),
-    ("/ip hotspot service-port", "there is no hotspot server"),
-    ("/ip hotspot user", "there is no hotspot server"),
-    ("/ip hotspot walled-garden", "there is no hotspot server"),
+    ("/ip hotspot service-port", "clients of hotspots keep their addresses"),
     ("/ip ipsec mode-config", "nobody is given an address by IPsec"),
     ("/ip ipsec peer profile", "version 6.43's: name it in /ip ipsec profile"),
     ("/ip ipsec policy group", "no policy is made of a template"),

@@ -30,7 +30,7 @@ use crate::interface::vrrp::{Machine, Vrrp};
 use crate::ip::family::Family;
 use crate::ip::route::TooManyTargets;
 use crate::ip::services::Services;
-use crate::ip::{arp, dhcp, discovery, dns, nat_pmp, upnp};
+use crate::ip::{arp, dhcp, discovery, dns, hotspot, nat_pmp, upnp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd, pool};
 use crate::parts::InterfaceCounts;
@@ -71,6 +71,7 @@ impl Router {
             up: self.link.up.clone(),
             silent: self.link.silent.clone(),
             leased: self.services.leased.clone(),
+            rated: self.services.hotspot.rated.clone(),
             found: self.services.v6.found.clone(),
             fed: self.services.fed.clone(),
             sessions: self.link.sessions.clone(),
@@ -85,9 +86,11 @@ impl Router {
         let (up, silent) = (&self.link.up, &self.link.silent);
         let sessions = &self.link.sessions;
         let (found, fed) = (&self.services.v6.found, &self.services.fed);
+        let rated = &self.services.hotspot.rated;
         !Arc::ptr_eq(up, &program.up) && *up != program.up
             || !Arc::ptr_eq(silent, &program.silent) && *silent != program.silent
             || !Arc::ptr_eq(leased, &program.leased) && *leased != program.leased
+            || !Arc::ptr_eq(rated, &program.rated) && *rated != program.rated
             || !Arc::ptr_eq(found, &program.v6.found) && *found != program.v6.found
             || !Arc::ptr_eq(fed, &program.fed) && *fed != program.fed
             || !Arc::ptr_eq(sessions, &program.opened) && *sessions != program.opened
@@ -297,11 +300,15 @@ impl Router {
         let old = &self.program.system.discovery;
         let same_ntp = Arc::ptr_eq(&self.program.system.ntp, &change.program.system.ntp);
         let same_nat_pmp = Arc::ptr_eq(&self.program.nat_pmp, &change.program.nat_pmp);
+        let same_hotspot = Arc::ptr_eq(&self.program.hotspot, &change.program.hotspot);
         let same_upnp = Arc::ptr_eq(&self.program.upnp, &change.program.upnp);
         let same_discovery = Arc::ptr_eq(old, &change.program.system.discovery);
         std::mem::swap(&mut self.program, &mut change.program);
         if !same_nat_pmp {
             nat_pmp::adopt(self, now);
+        }
+        if !same_hotspot {
+            hotspot::adopt(self);
         }
         if !same_upnp {
             upnp::adopt(self, now);

@@ -74,6 +74,7 @@ impl Router {
             fasttrack: false,
             fast: false,
             is_outer: false,
+            to_login: false,
             is_decrypted: false,
             trace,
         };

@@ -41,6 +41,7 @@ use crate::ip::arp;
 use crate::ip::dhcp::client::Leased;
 use crate::ip::fed::FedTables;
 use crate::ip::gateway::Gateway;
+use crate::ip::hotspot::Rated;
 use crate::ip::route::{self, Ways};
 use crate::ipv6::found::Found;
 use crate::program::{Books, PortInfo, Program};
@@ -62,6 +63,7 @@ pub struct Compiler {
     silent: Arc<BTreeSet<Gateway>>,
     /// What DHCP clients were given.
     leased: Arc<[Leased]>,
+    rated: Arc<[Rated]>,
     /// What was found out of IPv6.
     found: Arc<Found>,
     /// The tables and rules that were fed.
@@ -88,6 +90,8 @@ pub struct News {
     pub(crate) silent: Arc<BTreeSet<Gateway>>,
     /// What DHCP clients were given.
     pub(crate) leased: Arc<[Leased]>,
+    /// Rates of clients of hotspots.
+    pub(crate) rated: Arc<[Rated]>,
     /// What was found out of IPv6.
     pub(crate) found: Arc<Found>,
     /// The tables and rules that were fed.
@@ -151,6 +155,7 @@ impl Compiler {
             up: Arc::default(),
             silent: Arc::default(),
             leased: Arc::default(),
+            rated: Arc::default(),
             found: Arc::default(),
             fed: Arc::default(),
             sessions: Arc::default(),
@@ -187,15 +192,15 @@ impl Compiler {
     ///
     /// [`Router::news`]: crate::Router::news
     pub fn set_up(&mut self, news: News) -> Option<Change> {
-        let News { up, silent, leased, found, fed, sessions } = news;
+        let News { up, silent, leased, rated, found, fed, sessions } = news;
         let same = up == self.up && silent == self.silent && found == self.found;
         let same = same && leased == self.leased && fed == self.fed;
-        if same && sessions == self.sessions {
+        if same && sessions == self.sessions && rated == self.rated {
             return None;
         }
         (self.up, self.silent) = (up, silent);
         (self.leased, self.found, self.fed) = (leased, found, fed);
-        self.sessions = sessions;
+        (self.sessions, self.rated) = (sessions, rated);
         let tree = self.last.as_ref().expect("a configuration").tree.clone();
         Some(self.compile(&tree))
     }
@@ -286,6 +291,8 @@ pub(crate) struct Compiling<'a> {
     pub(crate) up: &'a Arc<BTreeSet<InterfaceId>>,
     pub(crate) silent: &'a Arc<BTreeSet<Gateway>>,
     pub(crate) leased: &'a Arc<[Leased]>,
+    /// Rates of clients of hotspots.
+    pub(crate) rated: &'a Arc<[Rated]>,
     pub(crate) found: &'a Arc<Found>,
     pub(crate) fed: &'a Arc<FedTables>,
     pub(crate) sessions: &'a Arc<[Arc<Session>]>,
@@ -321,6 +328,7 @@ impl<'a> Compiling<'a> {
             up: &compiler.up,
             silent: &compiler.silent,
             leased: &compiler.leased,
+            rated: &compiler.rated,
             found: &compiler.found,
             fed: &compiler.fed,
             sessions: &compiler.sessions,
@@ -370,7 +378,8 @@ impl<'a> Compiling<'a> {
             || facility.follows_leases && last.program.leased != *self.leased
             || facility.follows_found && last.program.v6.found != *self.found
             || facility.follows_tables && last.program.fed != *self.fed
-            || facility.follows_sessions && last.program.opened != *self.sessions
+            || facility.follows_sessions
+                && (last.program.opened != *self.sessions || last.program.rated != *self.rated)
     }
 
     /// The configuration before.

@@ -21,11 +21,21 @@ pub struct Count {
 
 /// This bit of a counter's number says that it is of a pair of `/ip accounting`, which no configuration knows.
 const PAIR: u32 = 1 << 31;
+/// This one, that it is a client's of a hotspot.
+const CLIENT: u32 = 1 << 30;
 
 impl CounterId {
     /// The counter of a pair.
     pub(crate) const fn of_pair(number: u32) -> CounterId {
         CounterId(PAIR | number)
+    }
+
+    /// Numbers of clients that have two counters each are these bits.
+    pub(crate) const CLIENTS: u32 = 0xffff;
+
+    /// One of a client's counters.
+    pub(crate) const fn of_client(number: u32) -> CounterId {
+        CounterId(CLIENT | number)
     }
 }
 
@@ -55,14 +65,19 @@ impl Count {
 #[derive(Debug, Default)]
 pub struct Counters {
     counts: Vec<Count>,
-    /// Those of pairs, as many as were counted with.
+    /// Those of pairs, and of clients, as many as were counted with.
     pairs: Vec<Count>,
+    clients: Vec<Count>,
 }
 
 impl Counters {
     /// As many counters, all at zero.
     pub(crate) fn zeroed(&self) -> Counters {
-        Counters { counts: vec![Count::default(); self.counts.len()], pairs: vec![] }
+        Counters {
+            counts: vec![Count::default(); self.counts.len()],
+            pairs: vec![],
+            clients: vec![],
+        }
     }
 
     /// Makes place for the counters of a book; those that are fresh begin at zero.
@@ -75,10 +90,12 @@ impl Counters {
 
     /// The counter's reading.
     pub fn get(&self, id: CounterId) -> Count {
-        match id.0 & PAIR {
-            0 => self.counts[id.0 as usize],
-            _ => self.pairs.get((id.0 & !PAIR) as usize).copied().unwrap_or_default(),
-        }
+        let more = match id.0 & (PAIR | CLIENT) {
+            0 => return self.counts[id.0 as usize],
+            CLIENT => &self.clients,
+            _ => &self.pairs,
+        };
+        more.get((id.0 & !(PAIR | CLIENT)) as usize).copied().unwrap_or_default()
     }
 
     /// Counts one packet.
@@ -89,12 +106,14 @@ impl Counters {
 
     #[inline]
     fn of(&mut self, id: CounterId) -> &mut Count {
-        if id.0 & PAIR == 0 {
-            return &mut self.counts[id.0 as usize];
-        }
-        let place = (id.0 & !PAIR) as usize;
-        self.pairs.resize(self.pairs.len().max(place + 1), Count::default());
-        &mut self.pairs[place]
+        let more = match id.0 & (PAIR | CLIENT) {
+            0 => return &mut self.counts[id.0 as usize],
+            CLIENT => &mut self.clients,
+            _ => &mut self.pairs,
+        };
+        let place = (id.0 & !(PAIR | CLIENT)) as usize;
+        more.resize(more.len().max(place + 1), Count::default());
+        &mut more[place]
     }
 
     /// All pairs' begin anew.

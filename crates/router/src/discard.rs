@@ -209,6 +209,10 @@ reasons! {
     PortClosed = "port-closed",
     /// No other port of the bridge may have the frame.
     NoBridgePort = "no-bridge-port",
+    /// A client of a hotspot who has not logged in wants to go on.
+    HotspotLogin = "hotspot-login",
+    /// A client whom a hotspot does not let in at all: blocked, or one more than its MAC address may have.
+    HotspotBlocked = "hotspot-blocked",
     /// For the router itself, and nobody here listens.
     NoListener = "no-listener",
     /// It would have had to wait, and frames are short: those left are for the ports to receive into.

@@ -9,22 +9,19 @@
 //! ```
 //!
 //! This is the specification: whatever is faster (`fast`) must give the same packets, counters and
-//! states. One packet at a time; every function takes the packet and either hands it on, holds it,
-//! or discards it by name. `r.at(Step::…)` marks a box of the manual, in the manual's order;
-//! ARCHITECTURE.md shows the same list, and a test compares the two.
+//! states. One packet at a time; every function hands it on, holds it, or discards it by name.
+//! `r.at(Step::…)` marks a box of the manual; a test compares the list in ARCHITECTURE.md.
 
-// Bonds, up from their slaves and down to them; bridged packets in the boxes of IP.
+// Bonds, up from their slaves and down to them; bridged packets in the boxes of IP; by a port of a bridge.
 mod bonding;
-pub(crate) mod bridged;
-// By a port of a bridge.
 mod bridge_out;
+pub(crate) mod bridged;
 // What boxes ask of a packet again and again.
 mod checks;
-// Gateways that are asked whether they live; helpers: what packets say of connections to come.
+// Gateways that are asked whether they live; helpers; what the families' packets do otherwise.
+pub(crate) mod family;
 mod gateway;
 mod help;
-// What the families' packets do otherwise.
-pub(crate) mod family;
 // From the last box of IP to the neighbour; LOCAL IN and LOCAL OUT.
 mod leave;
 mod local;
@@ -71,7 +68,7 @@ use crate::interface::ingress::{Arrival, Learns};
 use crate::interface::priority;
 use crate::ip::fib::NextHopId;
 use crate::ip::neighbour::{Labels, Waiting};
-use crate::ip::{accounting, dhcp, discovery};
+use crate::ip::{accounting, dhcp, discovery, hotspot};
 use crate::packet::Packet;
 use crate::program::{BridgeAt, Kind};
 use crate::queue::Path;
@@ -84,7 +81,7 @@ use family::{Fate, Passes, queues, whither};
 pub(crate) use leave::to_neighbour;
 use leave::{Onward, in_pieces, in_segments, ip_total_len};
 use local::{arp_in, bpdu_in};
-pub(crate) use local::{local_out, local_out_by};
+pub(crate) use local::{local_out, local_out_by, refuse, reset};
 use mangle::{mangle, raw};
 use port::Frame;
 use rules::{bridge_accepts, bridge_nat};
@@ -427,8 +424,9 @@ fn to_router(r: &mut Router, now: Moment, mut p: Packet) {
 
 /// ROUTING (box I): PREROUTING and the routing decision.
 fn routing<F: Passes>(r: &mut Router, now: Moment, p: Packet) {
-    let Some(mut p) = F::come(r, now, p) else { return };
+    let Some(p) = F::come(r, now, p) else { return };
     r.at(Step::HotspotIn);
+    let Some(mut p) = hotspot::come::<F>(r, now, p) else { return };
     if let Some(flow) = fasttracked::<F>(r, &p) {
         (p.flow, p.fasttrack) = (Some(flow), true);
     } else {
@@ -584,6 +582,8 @@ fn postrouting<F: Passes>(r: &mut Router, now: Moment, mut p: Packet, hop: Hop<F
     let mut queues = Path::NONE;
     if !p.fasttrack {
         r.at(Step::HotspotOut);
+        let Some(passed) = hotspot::go::<F>(r, p, tuple.dst) else { return };
+        p = passed;
         r.at(Step::HtbGlobal);
         r.at(Step::SimpleQueues);
         queues = self::queues::<F>(r, now, &p, &tuple, p.out_interface);

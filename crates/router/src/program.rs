@@ -44,7 +44,7 @@ use crate::ip::pool::Pool;
 use crate::ip::rule as route_rule;
 use crate::ip::settings::{ReversePath, Settings};
 use crate::ip::vrf::Vrfs;
-use crate::ip::{ipsec, nat_pmp, traffic_flow, upnp};
+use crate::ip::{hotspot, ipsec, nat_pmp, traffic_flow, upnp};
 use crate::ipv6;
 use crate::queue::interface::PortQueues;
 use crate::queue::leaf::QueueId;
@@ -284,6 +284,8 @@ pub struct Program {
     /// `/ip nat-pmp`.
     pub(crate) nat_pmp: Arc<nat_pmp::Settings>,
     pub(crate) mpls: Arc<crate::mpls::Settings>,
+    pub(crate) hotspot: Arc<hotspot::Settings>,
+    pub(crate) rated: Arc<[hotspot::Rated]>,
     /// `/ip upnp`.
     pub(crate) upnp: Arc<upnp::Settings>,
     /// `/system`.
@@ -424,6 +426,8 @@ impl Program {
             relays: Arc::default(),
             nat_pmp: Arc::default(),
             mpls: Arc::default(),
+            hotspot: Arc::default(),
+            rated: Arc::default(),
             upnp: Arc::default(),
             up: Arc::default(),
             silent: Arc::default(),
@@ -486,19 +490,21 @@ impl Program {
         self.tracking = match self.connection_settings.enabled {
             Enabled::Yes => true,
             Enabled::No => false,
-            Enabled::Auto => rules || self.nat_pmp.enabled || self.upnp.enabled,
+            Enabled::Auto => {
+                rules || self.nat_pmp.enabled || self.upnp.enabled || self.hotspot.is_on()
+            }
         };
         let no_rules = self.raw.is_empty() && self.mangle.is_empty() && self.filter.is_empty();
         let one_table = self.route_rules.is_empty() && self.vrfs.is_empty();
         let no_rules = no_rules && one_table && !clamps;
         let nobody_told = self.traffic_flow.is_none();
-        let nobody_counts = nobody_told && self.accounted.is_none() && self.ipsec.is_none();
+        let looks = self.accounted.is_some() || self.ipsec.is_some() || self.hotspot.is_on();
+        let nobody_counts = nobody_told && !looks;
         let nothing = !self.tracking && no_rules && !self.has_queues() && nobody_counts;
         let any_source = self.settings.reverse_path == ReversePath::No;
         self.stateless = nothing && self.settings.ip_forward && any_source;
-        let others = clamps || !self.nat.is_empty() || !self.queues.is_empty();
         // Flows of a class share what is counted, those of a pair do not.
-        let others = others || self.accounted.is_some() || self.ipsec.is_some();
+        let others = clamps || !self.nat.is_empty() || !self.queues.is_empty() || looks;
         let by_class = rules && one_table && any_source && !self.tracking && !others;
         self.tuples = by_class.then(|| {
             let (raw, mangle) = (self.raw.rules().gates(), self.mangle.rules().gates());
@@ -516,6 +522,7 @@ impl Program {
             (!self.tracking, "connection tracking is not active", &[FASTTRACK]),
             (!self.queues.is_empty(), "there are simple queues", &[IPV4]),
             (self.accounted.is_some(), "/ip accounting is enabled", &[IPV4]),
+            (self.hotspot.is_on(), "there is a hotspot", &[IPV4]),
             (!self.vrfs.is_empty(), "there are VRFs in /ip route vrf", &[IPV4]),
             (self.trees.has_global(), "there is a queue tree with parent=global", &[IPV4]),
             (
@@ -685,16 +692,5 @@ impl Program {
     /// Whether the interface is there and not disabled: its addresses are the router's own.
     pub fn is_enabled(&self, id: InterfaceId) -> bool {
         self.interfaces.get(id.index()).is_some_and(|i| i.enabled)
-    }
-
-    /// Whether `address` is one of the router's own.
-    pub fn is_local(&self, address: u32) -> bool {
-        self.addresses.iter().any(|own| own.address == address)
-    }
-
-    /// The same in a VRF.
-    pub(crate) fn is_local_in(&self, vrf: Mark, address: u32) -> bool {
-        let mut own = self.addresses.iter().filter(|own| own.address == address);
-        own.any(|own| self.vrfs.of(own.interface) == vrf)
     }
 }

@@ -203,6 +203,13 @@ fn a_host_opens_a_port_by_nat_pmp() {
 }
 
 #[test]
+fn guests_log_in_at_a_hotspot() {
+    if can_have_hosts(&["ip", "busybox", "curl", "python3"]) {
+        check("hotspot.yaml", &[]);
+    }
+}
+
+#[test]
 fn a_host_opens_a_port_by_upnp() {
     if can_have_hosts(&["ip", "curl", "upnpc", "python3"]) {
         check("upnp.yaml", &[]);

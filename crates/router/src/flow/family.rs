@@ -20,7 +20,7 @@ use crate::interface::InterfaceId;
 use crate::ip::fib::NextHopId;
 use crate::ip::route::Target;
 use crate::ip::rule::{Action, Decision as Decided, Lookup};
-use crate::ip::{icmp, record_route};
+use crate::ip::{hotspot, icmp, record_route};
 use crate::packet::Packet;
 use crate::program::Program;
 use crate::queue::Path;
@@ -221,6 +221,9 @@ impl Passes for u32 {
     }
 
     fn filter(r: &mut Router, now: Moment, chain: FilterChain, mut p: Packet) -> Option<Packet> {
+        if chain == FilterChain::Input && hotspot::is_for_page(r, &p) {
+            return Some(p);
+        }
         let verdict = rules::filter(r, now, chain, &mut p);
         verdict_says(r, now, p, verdict)
     }

@@ -78,27 +78,30 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
         return nat_pmp::receive(r, now, p);
     }
     match p.layers.protocol {
-        protocol::GRE if pptp::is_asked(r, &p) => return pptp::receive(r, now, p),
+        protocol::GRE if pptp::is_asked(r, &p) => pptp::receive(r, now, p),
         protocol::IPIP | protocol::GRE | protocol::IPV6 | protocol::L2TP => {
-            return tunnel::decapsulate(r, now, p);
+            tunnel::decapsulate(r, now, p)
         }
         protocol::ICMP => match r.transport(&p).first().copied() {
-            Some(8) => return echo_reply(r, now, p),
-            _ if r.is_awaited(now, &p) => return r.consume(p),
-            _ => return r.discard(p, Discard::NoListener),
+            Some(8) => echo_reply(r, now, p),
+            _ if r.is_awaited(now, &p) => r.consume(p),
+            _ => r.discard(p, Discard::NoListener),
         },
-        protocol::TCP if tcp::is_asked(r, &p) => return tcp::receive(r, now, p),
-        protocol::TCP => {
-            r.tell(|| Event::Refuses(Discard::NoListener));
-            if let Some(reset) = r.tcp_answer(&p, icmp::tcp_reset) {
-                r.tell(|| Event::Makes(Made::TcpReset));
-                local_out_in(r, now, reset, p.vrf);
-                r.tell(|| Event::Done);
-            }
-        }
-        _ => return no_listener(r, now, p),
+        protocol::TCP if tcp::is_asked(r, &p) => tcp::receive(r, now, p),
+        protocol::TCP => reset(r, now, p, Discard::NoListener),
+        _ => no_listener(r, now, p),
     }
-    r.discard(p, Discard::NoListener)
+}
+
+/// Discards a segment, and ends its connection.
+pub(crate) fn reset(r: &mut Router, now: Moment, p: Packet, why: Discard) {
+    r.tell(|| Event::Refuses(why));
+    if let Some(reset) = r.tcp_answer(&p, icmp::tcp_reset) {
+        r.tell(|| Event::Makes(Made::TcpReset));
+        local_out_in(r, now, reset, p.vrf);
+        r.tell(|| Event::Done);
+    }
+    r.discard(p, why)
 }
 
 /// Whether somebody here listens to a packet for a group.

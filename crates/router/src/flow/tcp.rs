@@ -16,7 +16,7 @@ use crate::ip::datagram::End;
 use crate::ip::dns::resolver::own_address;
 use crate::ip::icmp::write_ipv4;
 use crate::ip::tcp::{Ends, Service};
-use crate::ip::upnp;
+use crate::ip::{hotspot, upnp};
 use crate::mpls::ldp;
 use crate::packet::Packet;
 use crate::router::Router;
@@ -29,6 +29,7 @@ fn listener(r: &Router, port: u16, on: InterfaceId) -> Option<Service> {
     let (service, listens) = match port {
         wire::pptp::PORT => (Service::Pptp, r.program.pptp.server.is_some()),
         upnp::HTTP => (Service::Upnp, upnp::listens(r, on)),
+        hotspot::HTTP => (Service::Hotspot, hotspot::listens(r, on)),
         wire::ldp::PORT => (Service::Ldp, r.program.mpls.ldp.is_some()),
         _ => return None,
     };
@@ -132,6 +133,7 @@ fn serve(r: &mut Router, now: Moment, ends: Ends) {
         Some(Service::Pptp) => pptp::heard(r, now, ends),
         Some(Service::Upnp) => upnp::heard(r, now, ends),
         Some(Service::Ldp) => ldp::heard(r, now, ends),
+        Some(Service::Hotspot) => hotspot::login::heard(r, now, ends),
         None => {}
     }
 }

@@ -7,7 +7,7 @@ use crate::discard::Discard;
 use crate::fast::{self, Passed};
 use crate::interface::InterfaceId;
 use crate::ip::neighbour::Waiting;
-use crate::ip::{dhcp, discovery, dns, icmp, nat_pmp, traffic_flow, upnp};
+use crate::ip::{dhcp, discovery, dns, hotspot, icmp, nat_pmp, traffic_flow, upnp};
 use crate::ipv6::dhcp as dhcp6;
 use crate::ipv6::{found, nd};
 use crate::mpls::ldp;
@@ -162,6 +162,7 @@ fn services(r: &mut Router, now: Moment) {
         nat_pmp::tick(r, now),
         upnp::tick(r, now),
         ldp::tick(r, now),
+        hotspot::tick(r, now),
         dhcp6::client::tick(r, now),
         dhcp6::server::tick(r, now),
         nd::tick(r, now),

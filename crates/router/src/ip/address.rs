@@ -6,6 +6,7 @@ use super::vrf::Vrfs;
 use crate::firewall::mark::Mark;
 use crate::interface::pppoe::{Sessions, Standing};
 use crate::interface::{InterfaceId, Names};
+use crate::program::Program;
 use config::{Tree, Value};
 use std::collections::HashSet;
 use wire::Ipv4Prefix;
@@ -154,4 +155,16 @@ pub(crate) fn session_routes(standing: &Standing, table: Mark) -> Vec<Candidate>
         way(Ipv4Prefix::new(0, 0), distance, Target::Connected(standing.interface))
     }))
     .collect()
+}
+impl Program {
+    /// Whether `address` is one of the router's own.
+    pub fn is_local(&self, address: u32) -> bool {
+        self.addresses.iter().any(|own| own.address == address)
+    }
+
+    /// The same in a VRF.
+    pub(crate) fn is_local_in(&self, vrf: Mark, address: u32) -> bool {
+        let mut own = self.addresses.iter().filter(|own| own.address == address);
+        own.any(|own| self.vrfs.of(own.interface) == vrf)
+    }
 }

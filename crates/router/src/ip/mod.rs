@@ -48,6 +48,9 @@ pub(crate) mod dns;
 pub(crate) mod discovery;
 // `/ip nat-pmp`: ports for hosts that ask.
 pub(crate) mod nat_pmp;
+// Clients who log in before they get further; talks by HTTP.
+pub(crate) mod hotspot;
+pub(crate) mod http;
 // `/ip accounting`.
 pub(crate) mod accounting;
 // `/ip traffic-flow`.

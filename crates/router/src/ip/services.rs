@@ -12,7 +12,7 @@ use super::dns::names::Names;
 use super::dns::resolver::Resolver;
 use super::fed::FedTables;
 use super::pool::Used;
-use super::{ipsec, nat_pmp, traffic_flow, upnp};
+use super::{hotspot, ipsec, nat_pmp, traffic_flow, upnp};
 use crate::ipv6;
 use crate::mpls::ldp::Ldp;
 use crate::router::Router;
@@ -62,6 +62,8 @@ pub(crate) struct Services {
     pub(crate) traffic_flow: traffic_flow::Exporter,
     /// What was agreed upon with IPsec's peers.
     pub(crate) ipsec: ipsec::state::Ike,
+    /// Clients who log in.
+    pub(crate) hotspot: hotspot::State,
     /// Which label stands for which network.
     pub(crate) ldp: Ldp,
     pub(crate) dice: Dice,

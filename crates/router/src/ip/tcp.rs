@@ -55,6 +55,7 @@ pub(crate) enum Service {
     Pptp,
     Upnp,
     Ldp,
+    Hotspot,
 }
 
 /// The end here, and the other one.

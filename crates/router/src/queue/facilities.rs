@@ -11,6 +11,7 @@ use crate::interface::ppp::rate::Rate;
 use crate::interface::pppoe::{Sessions, Standing};
 use crate::ip::dhcp::facilities::SERVER as DHCP;
 use crate::ip::dhcp::menu::LEASE;
+use crate::ip::hotspot::Rated;
 use crate::program::Books;
 use crate::router::Router;
 use crate::status::{RouterStatus, number};
@@ -86,6 +87,8 @@ fn compile(c: &mut Compiling) {
     let mut removed = c.gone(&menu::SIMPLE);
     let mut dynamic = of_sessions(&c.program.sessions);
     dynamic.extend(of_leases(c.tree));
+    dynamic.extend(c.rated.iter().map(Rated::queue));
+    c.program.rated = c.rated.clone();
     let stay: HashSet<ItemId> = dynamic.iter().map(|item| item.id).collect();
     let before = c.program.dynamic_queues.iter().map(|item| item.id);
     removed.extend(before.filter(|id| !stay.contains(id)));

@@ -92,7 +92,7 @@ fn the_router_answers_for_all_it_alone_knows() {
     const LEFT_OUT: [&str; 8] =
         ["dynamic", "expected", "dying", "dstnat", "DHCP", "rip", "bgp", "ospf"];
     // What never runs; and nobody speaks L2TP, PPTP, LDP, RADIUS, IGMP, LLDP or NTP here, nor IPv6 through a tracking router.
-    const SILENT: [&str; 21] = [
+    const SILENT: [&str; 24] = [
         "/ip accounting snapshot",
         "/interface absent",
         "/interface bridge mdb",
@@ -108,6 +108,9 @@ fn the_router_answers_for_all_it_alone_knows() {
         "/ip ipsec installed-sa",
         "/ip ipsec peer",
         "/ip ipsec policy",
+        "/ip hotspot active",
+        "/ip hotspot host",
+        "/ip hotspot user",
         "/mpls ldp neighbor",
         "/mpls local-bindings",
         "/mpls remote-bindings",

@@ -31,6 +31,7 @@ mod frames_short;
 mod fuzz_regression;
 mod gateways;
 mod helpers;
+mod hotspot;
 mod icmp;
 mod ipsec;
 mod ipv6;

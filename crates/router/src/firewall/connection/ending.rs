@@ -38,6 +38,19 @@ impl<A: Family> Connections<A> {
         true
     }
 
+    /// Ends the connections that a host has begun, or that came to it, but for those to a port of ours.
+    pub(crate) fn remove_of(&mut self, host: A, but: u16) {
+        let is_its = |&(_, connection): &(ConnectionId, &Connection)| {
+            let [tuple, reply] = connection.flows.map(|flow| self.flow(flow).tuple());
+            (tuple.src == host || tuple.dst == host) && reply.src_port != but
+        };
+        let its: Vec<ConnectionId> =
+            self.iter_from(ConnectionId(0)).filter(is_its).map(|(id, _)| id).collect();
+        for id in its {
+            self.remove(id);
+        }
+    }
+
     /// Ends all connections, and forgets all flows: tracking was switched off or on.
     pub fn clear(&mut self) {
         for i in 0..self.slab.len() {

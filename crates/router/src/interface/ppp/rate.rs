@@ -17,6 +17,8 @@ const PARTS: [&str; 6] =
     ["max-limit", "burst-limit", "burst-threshold", "burst-time", "priority", "limit-at"];
 /// Where the identities of such queues as items begin.
 const ITEMS: u32 = 0x2000_0000;
+/// The same of those of clients of hotspots.
+const CLIENTS: u32 = 0x3f00_0000;
 /// The same of those of leases.
 const LEASES: u32 = 0x3000_0000;
 
@@ -51,6 +53,12 @@ impl Rate {
             parts.push(("burst-time", Value::Pair(Box::new(second.clone()), Box::new(second))));
         }
         Ok(Rate(parts))
+    }
+
+    /// The queue of a hotspot's client.
+    pub(crate) fn queue_of_client(&self, number: u32, name: String, address: u32) -> Arc<Item> {
+        let target = Value::Cidr(address.into(), 32);
+        self.item(CLIENTS + number, name, target, BTreeMap::new())
     }
 
     /// The queue of a typed lease's address.

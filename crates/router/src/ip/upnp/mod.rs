@@ -20,11 +20,10 @@ mod texts;
 
 use super::datagram::{self, End};
 use super::nat_pmp::{SIDE, Sides};
-use super::tcp::{Ends, Progress};
-use super::{address, nat_pmp};
+use super::tcp::Ends;
+use super::{address, http, nat_pmp};
 use crate::discard::Discard;
 use crate::facility::Facility;
-use crate::flow::tcp;
 use crate::interface::InterfaceId;
 use crate::interface::facilities::ALL as INTERFACES;
 use crate::packet::Packet;
@@ -32,7 +31,6 @@ use crate::router::Router;
 use crate::story::Event;
 use calls::Error;
 use config::{Menu, MenuKind, Property, Type};
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use wire::layers::protocol;
@@ -111,8 +109,6 @@ const SERVER: &str = "wirespeed UPnP/1.0 wirespeed/1.0";
 /// How long what is told holds, in seconds, and how often it is told.
 const HOLDS: u32 = 1800;
 const OFTEN: Duration = Duration::from_secs(600);
-/// How long somebody may take to ask, and to hear the answer.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// `/ip upnp`, compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,20 +122,11 @@ pub(crate) struct Settings {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Those who ask by HTTP.
-    talks: BTreeMap<Ends, Talk>,
+    talks: http::Talks,
     /// The interfaces where we were announced.
     told: Vec<InterfaceId>,
     /// When that is due again.
     due: Option<Moment>,
-}
-
-/// A request, and what it is answered.
-#[derive(Clone, Debug)]
-struct Talk {
-    asked: Vec<u8>,
-    /// What is still to be sent, once it is answered.
-    answer: Option<Vec<u8>>,
-    until: Moment,
 }
 
 /// Whether a packet looks for the gateway.
@@ -238,50 +225,22 @@ fn announce(r: &mut Router, now: Moment, on: InterfaceId, is_there: bool) {
 
 /// Something has become of a TCP connection.
 pub(crate) fn heard(r: &mut Router, now: Moment, ends: Ends) {
-    let progress = r.link.tcp.progress(ends);
-    if progress == Progress::Opening {
-        return;
+    http::heard(r, now, ends, SERVICE);
+}
+
+/// What is asked by HTTP, and answered.
+const SERVICE: http::Service = (|r| &mut r.services.upnp.talks, answer);
+
+fn answer(r: &mut Router, now: Moment, ends: Ends, request: Option<&Request<'_>>) -> Vec<u8> {
+    match request {
+        Some(request) => calls::answer(r, now, ends, request),
+        None => texts::response("400 Bad Request", ""),
     }
-    let bytes = r.link.tcp.read(ends);
-    let talks = &mut r.services.upnp.talks;
-    let until = now + PATIENCE;
-    let talk = talks.entry(ends).or_insert_with(|| Talk { asked: Vec::new(), answer: None, until });
-    r.services.due = r.services.due.min(talk.until);
-    if talk.answer.is_none() {
-        talk.asked.extend(bytes);
-        let asked = std::mem::take(&mut talk.asked);
-        let answer = match Request::read(&asked) {
-            Ok(None) => None,
-            Ok(Some((request, _))) => Some(calls::answer(r, now, ends, &request)),
-            Err(_) => Some(texts::response("400 Bad Request", "")),
-        };
-        if let Some(talk) = r.services.upnp.talks.get_mut(&ends) {
-            (talk.asked, talk.answer) = (asked, answer);
-        }
-    }
-    let Some(talk) = r.services.upnp.talks.get_mut(&ends) else { return };
-    let mut is_done =
-        progress != Progress::Open && talk.answer.is_none() || progress == Progress::Over;
-    if let Some(answer) = &mut talk.answer {
-        let taken = r.link.tcp.offer(ends, answer);
-        answer.drain(..taken);
-        is_done |= answer.is_empty();
-    }
-    if is_done {
-        r.services.upnp.talks.remove(&ends);
-        r.link.tcp.close(now, ends);
-    }
-    tcp::push(r, now, ends);
 }
 
 /// Sends who takes too long away, and announces what is due; returns when the next is.
 pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
-    let late = r.services.upnp.talks.iter().filter(|(_, talk)| now >= talk.until);
-    for ends in late.map(|(ends, _)| *ends).collect::<Vec<_>>() {
-        r.services.upnp.talks.remove(&ends);
-        r.link.tcp.abort(now, ends);
-        tcp::push(r, now, ends);
-    }
+    let talks = http::tick(r, now, SERVICE);
     if r.services.upnp.due.is_some_and(|due| now >= due) {
         let program = r.program.clone();
         let internal = program.upnp.sides.internal.iter().copied();
@@ -297,8 +256,7 @@ pub(crate) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
         r.services.upnp.due = (!told.is_empty()).then_some(now + OFTEN);
         r.services.upnp.told = told;
     }
-    let talks = r.services.upnp.talks.values().map(|talk| talk.until);
-    talks.chain(r.services.upnp.due).min()
+    talks.into_iter().chain(r.services.upnp.due).min()
 }
 
 /// The settings have changed: all begins anew, and is announced.

@@ -517,6 +517,8 @@ fn nothing_told(r: &Router, step: Step) -> (Verdict, String) {
         Step::HtbGlobal | Step::HtbGlobalInput | Step::InterfaceHtb => "no queue tree",
         Step::IpsecPolicy if r.program.ipsec.is_none() => "no policies",
         Step::IpsecPolicy => "no policy is for it",
+        Step::HotspotIn | Step::HotspotOut if !r.program.hotspot.is_on() => "no hotspot",
+        Step::HotspotIn | Step::HotspotOut => "passes",
         Step::MplsDecision => "no label",
         Step::MplsOutput => "no label is told for its route",
         Step::Accounting if r.program.accounted.is_none() => "not enabled",

@@ -140,6 +140,12 @@ add name=y type=AAAA address=2001:db8::1
 add name=z type=SRV srv-target=y srv-port=5060 srv-weight=1
 add name=z type=TXT text=\"a b\"
 add name=w type=FWD forward-to=1.1.1.1,9.9.9.9 address-list=w match-subdomain=yes
+/ip hotspot user profile add name=guest shared-users=unlimited rate-limit=1M/2M address-list=guests
+/ip hotspot profile add name=guests hotspot-address=10.0.0.1 login-by=http-pap,mac mac-auth-password=x
+/ip hotspot add name=hs interface=lan profile=guests idle-timeout=none
+/ip hotspot user add name=ann password=secret profile=guest server=hs limit-uptime=1h
+/ip hotspot ip-binding add address=10.0.0.60-10.0.0.69 type=bypassed
+/ip hotspot walled-garden ip add dst-address=192.0.2.9 protocol=tcp dst-port=80,8000-8099
 /ip nat-pmp set enabled=yes
 /ip nat-pmp interfaces
 add interface=wan type=external forced-ip=10.0.1.254
