@@ -455,6 +455,7 @@ pub(crate) fn resume(
         && leaving.rest.is_empty()
         && !fast
         && !leaving.encrypted
+        && hop.label.is_none()
         && depth == 0
         && !leaving.frame.has_offload();
     let is_watched = r.reference() || r.is_told() || r.tools.profiler.sampling;
