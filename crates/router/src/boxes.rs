@@ -74,7 +74,7 @@ impl Router {
             fasttrack: false,
             fast: false,
             is_outer: false,
-            to_login: false,
+            redirected: None,
             is_decrypted: false,
             trace,
         };

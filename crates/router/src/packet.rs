@@ -223,8 +223,8 @@ pub(crate) struct Passing {
     pub(crate) notrack: bool,
     /// Its connection is FastTracked, and it may go that way.
     pub(crate) fasttrack: bool,
-    /// A hotspot sends it to its page.
-    pub(crate) to_login: bool,
+    /// A hotspot sends it to this port of the router's: its page, or its names.
+    pub(crate) redirected: Option<u16>,
     /// Still in FastPath: no box has taken it to the slow path for good.
     pub(crate) fast: bool,
     /// It is what a tunnel of ours puts around another one: as fast as that, and not the last of its kind.

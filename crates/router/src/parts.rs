@@ -43,11 +43,11 @@ use crate::ip::fib::Word;
 use crate::ip::fragment::{Collected, Fragment, Reassembly};
 use crate::ip::gateway::{Gateway, Probe};
 use crate::ip::icmp::RateLimit;
+use crate::ip::nat_pmp;
 use crate::ip::neighbour::{NeighbourId, Neighbours};
 use crate::ip::route::Routes;
 use crate::ip::rule::{Lookup, Rule};
 use crate::ip::tcp::Tcp;
-use crate::ip::{hotspot, nat_pmp};
 use crate::ipv6;
 use crate::outbox::Outbox;
 use crate::packet::{Ends, Packet};
@@ -260,9 +260,8 @@ impl Stacked for u32 {
     fn moved(_: &mut Packet, _: &FiveTuple) {}
 
     fn nat(r: &mut Router, now: Moment, p: &mut Packet, chain: NatChain) -> NatVerdict {
-        if p.to_login && chain == NatChain::Dstnat {
-            let page = (hotspot::HTTP, hotspot::HTTP);
-            return NatVerdict::Redirect { ports: Some(page), random: false };
+        if let (Some(port), NatChain::Dstnat) = (p.redirected, chain) {
+            return NatVerdict::Redirect { ports: Some((port, port)), random: false };
         }
         let verdict =
             r.with_view(now, p, |program, view, books| program.nat.run(chain, view, books));

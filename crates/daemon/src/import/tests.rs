@@ -61,7 +61,7 @@ fn bytes_become_text() {
 const SAMPLES: &[(&str, usize, &str)] = &[
     (
         "home with wireless",
-        6,
+        5,
         "\u{feff}# jan/02/2024 10:00:00 by RouterOS 6.49.10\r\n\
         /interface bridge\r\nadd name=bridge protocol-mode=none\r\n\
         /interface wireless\r\nset [ find default-name=wlan1 ] band=2ghz-b/g/n disabled=no \\\r\n    \
@@ -160,7 +160,7 @@ fn what_people_have_is_kept() {
 #[test]
 fn what_packets_meet_is_not_inert() {
     for line in [
-        "/ip hotspot add interface=ether1 name=h",
+        "/ip hotspot walled-garden add dst-host=*.example",
         "/ip ipsec peer add address=10.0.0.9 exchange-mode=aggressive",
         "/interface ethernet switch rule add ports=ether1",
         "/ip firewall filter add chain=forward hotspot=auth action=drop",

@@ -20,7 +20,7 @@ use crate::interface::InterfaceId;
 use crate::ip::fib::NextHopId;
 use crate::ip::route::Target;
 use crate::ip::rule::{Action, Decision as Decided, Lookup};
-use crate::ip::{hotspot, icmp, record_route};
+use crate::ip::{icmp, record_route};
 use crate::packet::Packet;
 use crate::program::Program;
 use crate::queue::Path;
@@ -221,7 +221,7 @@ impl Passes for u32 {
     }
 
     fn filter(r: &mut Router, now: Moment, chain: FilterChain, mut p: Packet) -> Option<Packet> {
-        if chain == FilterChain::Input && hotspot::is_for_page(r, &p) {
+        if chain == FilterChain::Input && p.redirected.is_some() {
             return Some(p);
         }
         let verdict = rules::filter(r, now, chain, &mut p);
@@ -249,6 +249,10 @@ impl Passes for u32 {
     }
 
     fn stops(r: &mut Router, _: Moment, p: &Packet, hop: Hop) -> Option<(Discard, icmp::Error)> {
+        // It was to come to the router itself, and nobody could translate it.
+        if p.redirected.is_some() {
+            return Some((Discard::HotspotLogin, icmp::Error::ADMIN_PROHIBITED));
+        }
         let mtu = r.program.mtu(hop);
         let stops = r.longest_piece(p) > mtu && r.dont_fragment(p);
         stops.then(|| (Discard::FragmentationNeeded, icmp::Error::fragmentation_needed(mtu)))

@@ -91,10 +91,9 @@ const CASES: &[(&str, &str, &[Packet])] = &[
         "hotspot",
         PROVIDER,
         &[
-            (
-                "ether5 10.5.50.9:1000 via 10.5.50.1 > 8.8.8.8:53 udp",
-                "ether1 203.0.113.2:1000 > 8.8.8.8:53",
-            ),
+            // Who has not logged in asks the router for names, and gets the page.
+            ("ether5 10.5.50.9:1000 via 10.5.50.1 > 8.8.8.8:53 udp", "-"),
+            ("ether5 10.5.50.9:1000 via 10.5.50.1 > 8.8.8.8:443 udp", "-"),
             ("ether5 10.5.50.9:1000 via 10.5.50.1 > 192.168.1.1:80 tcp", "-"),
         ],
     ),

@@ -119,7 +119,7 @@ fn who_has_not_logged_in() {
         house.rig().router.set_reference(reference);
         for (what, host, dst, port, out, back) in [
             ("on", 5, FAR, 7777, false, 1),
-            ("names", 5, FAR, 53, true, 0),
+            ("names", 5, FAR, 53, false, 1),
             ("the garden", 5, ip(192, 0, 2, 77), 7777, true, 0),
             ("its wall", 5, ip(192, 0, 2, 78), 7777, false, 0),
             ("bypassed", 50, FAR, 7777, true, 0),
@@ -293,6 +293,24 @@ fn who_only_tries() {
     house.wait(120);
     assert!(house.login(5, "T-06:00:00:00:00:05", "").0.contains(" 302 "));
     assert!(house.goes(5));
+}
+
+/// Without connections there is no way to the page, nor past it.
+#[test]
+fn untracked_packets_go_no_further() {
+    for more in [
+        "/ip firewall raw add chain=prerouting action=notrack",
+        "/ip firewall connection tracking set enabled=no",
+    ] {
+        let mut house = House::new(more);
+        let syn = craft::tcp(ip(10, 0, 0, 5), 4000, FAR, 80, TcpFlags::SYN);
+        let syn = Frame { src_mac: mac(5), dst_mac: own_mac(1), ..syn }.build();
+        for _ in 0..2 {
+            let out = house.rig().pass(1, &syn);
+            assert!(out.iter().all(|(port, _)| *port == 1), "{more}: {out:02x?}");
+        }
+        assert_eq!(house.rig().router.discards().get(Discard::HotspotLogin), 2, "{more}");
+    }
 }
 
 /// Without a hotspot none of it is there.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! HOTSPOT-IN  ─► [come] ─┬─ logged in, or bypassed ─► on, counted
-//!                        ├─ DNS, DHCP, the walled garden ─► on
+//!                        ├─ DHCP, the walled garden ─► on
+//!                        ├─ DNS ─► dst-nat to the router
 //!                        ├─ HTTP ─► dst-nat to the router ─► [login]: the page, names and passwords
 //!                        └─ all else ─► refused
 //! HOTSPOT-OUT ─► [go]: to clients who are logged in, counted; to others only answers
@@ -299,8 +300,12 @@ fn meet(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
     let is_dns = tuple.dst_port == 53 && matches!(tuple.protocol, protocol::UDP | protocol::TCP);
     let is_dhcp = tuple.protocol == protocol::UDP && tuple.dst_port == 67;
     if is_page || is_tcp(HTTP) && is_own {
-        p.to_login = true;
+        p.redirected = Some(HTTP);
         return Some(p);
+    }
+    if is_dns && !is_own {
+        // What calls itself so may be anything: it is asked here.
+        p.redirected = Some(53);
     }
     if is_dns || is_dhcp || tuple.protocol == protocol::ICMP && is_own {
         return Some(p);
@@ -324,7 +329,7 @@ fn meet(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
         }
         Some(Action::Reject) => {}
         None if is_tcp(80) => {
-            p.to_login = true;
+            p.redirected = Some(HTTP);
             return Some(p);
         }
         None => {}
@@ -427,6 +432,9 @@ fn admit(
             && user.mac.is_none_or(|own| own == client.mac)
     });
     let Some(user) = known else { return Err("invalid username or password") };
+    if !state.had.contains_key(name) && state.had.len() >= MOST + program.hotspot.users.len() {
+        return Err("too many have tried");
+    }
     if is_spent(state.had.get(name).copied().unwrap_or_default(), &user) {
         return Err("the limit of this user is reached");
     }
@@ -602,12 +610,4 @@ const UNKNOWN: Duration = Duration::from_secs(300);
 pub(crate) fn adopt(r: &mut Router) {
     r.services.hotspot.clients.retain(|_, client| client.active.is_some());
     note(r);
-}
-
-/// Whether a packet is for the page: no rule of `input` keeps it out.
-pub(crate) fn is_for_page(r: &Router, p: &Packet) -> bool {
-    p.layers.tuple.dst_port == HTTP
-        && p.layers.protocol == protocol::TCP
-        && p.layers.ether_type == ETHERTYPE_IPV4
-        && listens(r, p.in_interface)
 }
