@@ -120,6 +120,7 @@ fn who_has_not_logged_in() {
         for (what, host, dst, port, out, back) in [
             ("on", 5, FAR, 7777, false, 1),
             ("names", 5, FAR, 53, false, 1),
+            ("DHCP of somebody else", 5, FAR, 67, false, 1),
             ("the garden", 5, ip(192, 0, 2, 77), 7777, true, 0),
             ("its wall", 5, ip(192, 0, 2, 78), 7777, false, 0),
             ("bypassed", 50, FAR, 7777, true, 0),
@@ -138,7 +139,7 @@ fn who_has_not_logged_in() {
         assert!(out.len() == 1 && out[0].0 == 1 && out[0].1[47] & 4 != 0, "{out:02x?}");
         let discards = house.rig().router.discards();
         assert_eq!(discards.get(Discard::HotspotBlocked), 3, "{discards:?}");
-        assert_eq!(discards.get(Discard::HotspotLogin), 7, "{discards:?}");
+        assert_eq!(discards.get(Discard::HotspotLogin), 10, "{discards:?}");
         assert_eq!(house.count("/ip hotspot host find"), "3");
         assert_eq!(house.count("/ip hotspot host find bypassed"), "1");
         let frames = house.rig().router.frames();

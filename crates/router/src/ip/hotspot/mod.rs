@@ -299,15 +299,16 @@ fn meet(r: &mut Router, now: Moment, mut p: Packet) -> Option<Packet> {
     p.trace.once = true;
     let is_dns = tuple.dst_port == 53 && matches!(tuple.protocol, protocol::UDP | protocol::TCP);
     let is_dhcp = tuple.protocol == protocol::UDP && tuple.dst_port == 67;
+    let is_ours = is_own && (is_dhcp || tuple.protocol == protocol::ICMP);
     if is_page || is_tcp(HTTP) && is_own {
         p.redirected = Some(HTTP);
         return Some(p);
     }
-    if is_dns && !is_own {
-        // What calls itself so may be anything: it is asked here.
+    if is_dns {
+        // What calls itself so may be anything: names are asked here.
         p.redirected = Some(53);
     }
-    if is_dns || is_dhcp || tuple.protocol == protocol::ICMP && is_own {
+    if is_dns || is_ours {
         return Some(p);
     }
     let fits = |garden: &&Garden| {
