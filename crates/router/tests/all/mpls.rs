@@ -2,8 +2,11 @@
 
 use crate::rig::{Rig, mac, own_mac};
 use router::discard::Discard;
+use router::ip::feed::Protocol;
+use router::ip::route::Target;
 use std::fmt::Write;
 use std::time::Duration;
+use wire::Ipv4Prefix;
 use wire::arp::ArpMessage;
 use wire::craft::{self, Frame, ip};
 use wire::mpls::{ETHERTYPE_MPLS, Entry, Label};
@@ -523,4 +526,35 @@ fn damaged_messages() {
     line.wait(100);
     let (out, labels) = line.pass();
     assert!(out == 1 && labels[0].is_some(), "{labels:?} {}", line.state());
+}
+
+/// Routes of the host's daemons have labels, but for BGP's; so have they where a label is told before the route is there.
+#[test]
+fn routes_that_were_fed_have_labels() {
+    let ldp = "/mpls ldp set enabled=yes lsr-id=10.255.0.9
+        /mpls remote-bindings add dst-address=10.8.0.0/16 nexthop=10.0.2.1 label=208";
+    for reference in [true, false] {
+        let mut rig = typed(ldp, reference);
+        let target = Target::Gateways(vec![(rig.ether(2), ip(10, 0, 2, 1))]);
+        let net = |n: u8| Ipv4Prefix::new(ip(10, n, 0, 0), 16);
+        let fed = [(8, Protocol::Ospf), (9, Protocol::Bgp)];
+        let fed = fed.map(|(n, protocol)| (net(n), target.clone(), protocol));
+        rig.router.feed(fed).unwrap();
+        rig.wait(Duration::from_secs(1));
+        for (n, bindings, label) in [(8, "1\n", Some(208)), (9, "0\n", None)] {
+            let find = format!(":put [:len [/mpls local-bindings find dst-address=10.{n}.0.0/16]]");
+            assert_eq!(rig.run(&find), bindings, "{n}");
+            let frame = to(ip(10, n, 0, 1));
+            let down = Frame { ttl: 59, ..from(&frame, 2) };
+            let expected = match label {
+                Some(label) => labelled(&down, &[(label, 0, 59)]),
+                None => down.build(),
+            };
+            assert_eq!(rig.pass(1, &frame.build()), [(2, expected)], "{n} {reference}");
+        }
+        assert_eq!(rig.router.withdraw_routes([net(8)]), 1);
+        rig.wait(Duration::from_secs(1));
+        let find = ":put [:len [/mpls local-bindings find dst-address=10.8.0.0/16]]";
+        assert_eq!(rig.run(find), "0\n");
+    }
 }
