@@ -8,6 +8,7 @@ use crate::interface::menu::ANY_INTERFACE;
 use crate::ip::facilities::ADDRESS;
 use crate::mpls::rows;
 use crate::program::Program;
+use crate::status::Values;
 use config::{Item, Menu, MenuKind, Property, Read, Tree, Type, Value};
 use std::net::Ipv4Addr;
 use wire::Ipv4Prefix;
@@ -39,6 +40,7 @@ pub(crate) static INTERFACE: Menu = Menu {
     path: "/mpls interface",
     kind: MenuKind::List { key: None, auto_name: None, ordered: true, fixed: false },
     properties: &[
+        Property::flag("default", '*', "It was there from the beginning."),
         Property::new("interface", Type::Or(&["all"], &ANY_INTERFACE), "Which one.")
             .required()
             .column(),
@@ -221,7 +223,7 @@ pub(crate) static FACILITY: Facility = Facility {
 
 /// The menus that are compiled with it.
 pub(crate) static OF_INTERFACES: Facility =
-    Facility { part_of: Some(&FACILITY), ..Facility::of(&INTERFACE) };
+    Facility { part_of: Some(&FACILITY), factory: default, ..Facility::of(&INTERFACE) };
 pub(crate) static OF_LDP: Facility = Facility { part_of: Some(&FACILITY), ..Facility::of(&LDP) };
 pub(crate) static OF_LDP_INTERFACES: Facility = Facility {
     part_of: Some(&FACILITY),
@@ -247,6 +249,11 @@ pub(crate) static NEIGHBORS: Facility =
     Facility { rows: crate::facility::Rows::Few(rows::neighbors), ..Facility::of(&NEIGHBOR) };
 pub(crate) static TABLE: Facility =
     Facility { rows: crate::facility::Rows::Few(rows::forwarding), ..Facility::of(&FORWARDING) };
+
+fn default() -> Vec<Values> {
+    let all = Value::Text("all".to_string());
+    vec![Values::from([("default", Value::Bool(true)), ("interface", all)])]
+}
 
 fn check(item: &Item) -> Result<(), String> {
     for (name, least) in [("hello-interval", 1), ("hold-time", 3)] {

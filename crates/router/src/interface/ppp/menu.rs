@@ -91,8 +91,18 @@ pub(crate) static PROFILE: Menu = Menu {
         Property::only("use-compression", &CHOICE, &["default", "no"], "nothing is compressed"),
         Property::new("use-encryption", MUST, "MPPE, which needs MS-CHAP; default is no.")
             .default("default"),
-        Property::only("use-mpls", &MUST, &["default", "no"], "MPLS is not built"),
-        Property::only("use-upnp", &CHOICE, &["default", "no"], "UPnP is not built"),
+        Property::only(
+            "use-mpls",
+            &MUST,
+            &["default", "no"],
+            "packets with labels do not go by PPP",
+        ),
+        Property::only(
+            "use-upnp",
+            &CHOICE,
+            &["default", "no"],
+            "/ip upnp interfaces says who is inside",
+        ),
         Property::new("use-ipv6", MUST, "Whether IPv6 is spoken of.").default("yes"),
         Property::new(
             "rate-limit",

@@ -367,8 +367,12 @@ fn greet(r: &mut Router, now: Moment, server: &Server, (address, mac): (u32, Mac
             && binding.server.as_ref().is_none_or(|name| *name == server.name)
     };
     let kind = settings.bindings.iter().find(binds).map_or(Kind::Regular, |binding| binding.kind);
+    // There are more numbers than clients.
+    while state.clients.values().any(|client| client.number == state.next) {
+        state.next = (state.next + 1) & CounterId::CLIENTS;
+    }
     let number = state.next;
-    state.next = state.next.wrapping_add(1) & CounterId::CLIENTS;
+    state.next = (state.next + 1) & CounterId::CLIENTS;
     let interface = server.interface;
     let (since, seen) = (now, now);
     let client = Client { mac, interface, since, number, kind, active: None, seen, packets: 0 };
