@@ -3,8 +3,8 @@
 //! Each step prints a heading, what it runs, and how long it took. The first failure ends the run.
 //!
 //! ```text
-//!  format ─► build ─► test ─────────────────────────────────────► bare ─► bench ─► compare
-//!                 └─► clippy ─► docs ─► fuzz ─► swarm (nice 19) ─┘
+//!  format ─► build ─► test ─────────────────────────────────────────────► bench ─► compare
+//!                 └─► clippy ─► docs ─► fuzz ─► bare ─► swarm (nice 19) ─┘
 //! ```
 //!
 //! The tests wait more than they compute: on two cores a third of the time is theirs. So twice as many of a test
@@ -34,14 +34,14 @@ const STEPS: &[Step] = &[
     ("clippy", "all targets, warnings denied", clippy),
     ("docs", "rustdoc, warnings denied", docs),
     ("fuzz", "each fuzz target for a few seconds", fuzz),
-    ("swarm", "networks drawn from fresh seeds", swarm),
     ("bare", "tests that run programs, where CI's tools are not installed", bare::run),
+    ("swarm", "networks drawn from fresh seeds", swarm),
     ("bench", "the quick table on one core has every row", bench),
     ("compare", "the kernel and our router by turns, on veths", compare),
 ];
 
 /// The steps that run beside `test` when all are run: they need processors, no time of their own.
-const BESIDE: &[&str] = &["clippy", "docs", "fuzz", "swarm"];
+const BESIDE: &[&str] = &["clippy", "docs", "fuzz", "bare", "swarm"];
 
 /// Fuzz targets, and seconds for each.
 const FUZZ: &[&str] = &[
