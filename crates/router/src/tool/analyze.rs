@@ -33,6 +33,7 @@ use crate::interface::InterfaceId;
 use crate::packet::ConnectionState;
 use crate::program::Program;
 use crate::router::Router;
+use crate::tool::Told;
 use config::{
     Call, Command, Display, Group, Interpreter, Item, ItemId, Job, Menu, Progress, Property,
     Record, Reply, Started, Tree, Type, Unnamed, Value,
@@ -362,7 +363,7 @@ pub(super) fn start_change(
             _ => side.compare(old.raw.rules(), new.raw.rules(), &mut records),
         }
     }
-    Ok(Started::Job(Box::new(Told { records })))
+    Ok(Told::started(records))
 }
 
 /// A table before and after.
@@ -492,23 +493,6 @@ fn packet(program: &Program, cube: &Cube) -> String {
         text.push_str(" later fragment");
     }
     text
-}
-
-/// The answer, on its way to whoever asked.
-struct Told {
-    records: Vec<Record>,
-}
-
-impl Job<Router> for Told {
-    fn poll(
-        &mut self,
-        _: &mut Router,
-        _: Moment,
-        out: &mut Vec<Record>,
-    ) -> Result<Progress, String> {
-        out.append(&mut self.records);
-        Ok(Progress::Done(Reply::Nothing))
-    }
 }
 
 /// A packet, and how it fares.

@@ -10,7 +10,7 @@
 //!                 breathe ──┴── the packet flow
 //! ```
 //!
-//! A tool's [`Job`](config::Job) waits with its session and holds no reference to the router; what
+//! A tool's [`Job`] waits with its session and holds no reference to the router; what
 //! must happen while packets pass (matching a reply, counting a flow) is kept here, in `Tools`,
 //! under a number that the job knows. As long as no tool runs, a breath pays one branch for it.
 //!
@@ -51,7 +51,7 @@ use crate::interface::{self, InterfaceId};
 use crate::router::Router;
 use crate::story::Event;
 use crate::unmet::Unmet;
-use config::{Call, Progress, Reply, Type, Value};
+use config::{Call, Job, Progress, Record, Reply, Started, Type, Value};
 use echo::Echoes;
 use port::Frame;
 use profile::Profiler;
@@ -76,6 +76,36 @@ pub(crate) static FACILITY: Facility = Facility {
     ],
     ..Facility::NONE
 };
+
+/// An answer that is known at once, on its way to whoever asked.
+pub(crate) struct Told {
+    pub(crate) records: Vec<Record>,
+    /// What is to be written.
+    pub(crate) files: Vec<(String, Vec<u8>)>,
+}
+
+impl Told {
+    /// A command that says this.
+    pub(crate) fn started(records: Vec<Record>) -> Started<Router> {
+        Started::Job(Box::new(Told { records, files: Vec::new() }))
+    }
+}
+
+impl Job<Router> for Told {
+    fn poll(
+        &mut self,
+        _: &mut Router,
+        _: Moment,
+        out: &mut Vec<Record>,
+    ) -> Result<Progress, String> {
+        out.append(&mut self.records);
+        Ok(Progress::Done(Reply::Nothing))
+    }
+
+    fn take_files(&mut self) -> Vec<(String, Vec<u8>)> {
+        std::mem::take(&mut self.files)
+    }
+}
 
 /// What the tools keep in the router.
 #[derive(Debug, Default)]

@@ -35,10 +35,8 @@ use crate::interface::InterfaceId;
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::{Event, Near, tuple};
-use crate::tool::picture;
-use config::{
-    Call, Command, Display, Group, Job, Progress, Record, Reply, Started, Tree, Unnamed, Value,
-};
+use crate::tool::{Told, picture};
+use config::{Call, Command, Display, Group, Record, Started, Tree, Unnamed, Value};
 use question::Question;
 use std::fmt::Write;
 use trial::Concerned;
@@ -384,28 +382,6 @@ pub(super) fn start(
         _ => Vec::new(),
     };
     Ok(Started::Job(Box::new(Told { records: explanation.records(), files })))
-}
-
-/// The answer, on its way to whoever asked.
-struct Told {
-    records: Vec<Record>,
-    files: Vec<(String, Vec<u8>)>,
-}
-
-impl Job<Router> for Told {
-    fn poll(
-        &mut self,
-        _: &mut Router,
-        _: Moment,
-        out: &mut Vec<Record>,
-    ) -> Result<Progress, String> {
-        out.append(&mut self.records);
-        Ok(Progress::Done(Reply::Nothing))
-    }
-
-    fn take_files(&mut self) -> Vec<(String, Vec<u8>)> {
-        std::mem::take(&mut self.files)
-    }
 }
 
 impl Explanation {
