@@ -8,6 +8,7 @@ use wire::gre::{self, Gre};
 use wire::layers::{self, ETHERTYPE_IPV4, Layers};
 use wire::{
     Arp, Ethernet, Icmp, Ipv4, Ipv6, Tcp, Udp, checksum, ike, l2tp, l2tp3, lacp, ldp, vlan, vrrp,
+    wireguard,
 };
 
 /// Reads `input` as a frame, and what follows each offset as each format.
@@ -78,6 +79,19 @@ fn views(bytes: &[u8]) {
                 assert_eq!(again.map(|pdu| pdu.messages), Ok(vec![(7, said)]));
             }
         }
+    }
+    match wireguard::Message::read(bytes) {
+        Some(wireguard::Message::Initiation(said)) => {
+            assert_eq!(said.write()[..116], bytes[..116]);
+            let [one, two] = wireguard::macs(bytes);
+            assert_eq!((one.end, two.end), (two.start, bytes.len()));
+        }
+        Some(wireguard::Message::Response(said)) => assert_eq!(said.write()[..60], bytes[..60]),
+        Some(wireguard::Message::Cookie(said)) => assert_eq!(said.write()[..], *bytes),
+        Some(wireguard::Message::Data(said)) => {
+            assert_eq!(said.write(), bytes[..wireguard::DATA]);
+        }
+        None => {}
     }
     if let Some(head) = ike::Header::read(bytes) {
         for one in ike::payloads(head.next, &bytes[ike::HEADER..]).into_iter().flatten() {

@@ -27,6 +27,8 @@ const LINES: &[&str] = &[
     "/interface 6to4 add name=s1 local-address=10.0.1.254",
     "/interface eoip add name=e1 remote-address=10.0.1.9 tunnel-id=7 mac-address=06:00:00:00:00:99",
     "/interface l2tp-ether add name=l3 connect-to=10.0.1.9 unmanaged-mode=yes local-session-id=1 remote-session-id=2 send-cookie=deadbeef mac-address=06:00:00:00:00:98",
+    "/interface wireguard add name=wg1 listen-port=13232 private-key=\"ERERERERERERERERERERERERERERERERERERERERERE=\"\n\
+     /interface wireguard peers add interface=wg1 public-key=\"D6poTtKIZ7l/Smot7l34zpdOdrcBjj8iocTPJnhXDyA=\" allowed-address=10.9.0.2/32,fd00:9::/64 preshared-key=\"ERERERERERERERERERERERERERERERERERERERERERE=\"",
     "/interface vrrp add name=v1 interface=ether1 vrid=9 priority=200",
     "/interface absent add name=wlan1\n/ip route vrf add routing-mark=red interfaces=wlan1\n/ip vrf add name=green\n\
      /ip firewall filter add chain=forward in-interface=wlan1",

@@ -27,6 +27,8 @@ pub struct Held {
     pub queues: u64,
     /// For the rest of their datagram.
     pub reassembly: u64,
+    /// For keys of WireGuard.
+    pub handshakes: u64,
     /// For the next breath to send them: what a change has made.
     pub outboxes: u64,
 }
@@ -34,7 +36,7 @@ pub struct Held {
 impl Held {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.neighbours + self.queues + self.reassembly + self.outboxes
+        self.neighbours + self.queues + self.reassembly + self.handshakes + self.outboxes
     }
 }
 
@@ -97,6 +99,7 @@ impl Router {
             neighbours: (self.v4.neighbours.waiting() + self.v6.neighbours.waiting()) as u64,
             queues: self.queues.waiting().map(Resume::len).sum(),
             reassembly: (self.v4.reassembly.frames() + self.v6.reassembly.frames()) as u64,
+            handshakes: self.link.wireguard.waiting() as u64,
             outboxes: self.io.outboxes.iter().map(|outbox| outbox.frames().len() as u64).sum(),
         }
     }

@@ -98,6 +98,8 @@ pub(crate) static FACILITIES: &[&Facility] = &[
     &interface::tunnel::facilities::SIX_TO_FOUR,
     &interface::tunnel::facilities::EOIP,
     &interface::tunnel::facilities::L2TP_ETHER,
+    &interface::wireguard::facilities::FACILITY,
+    &interface::wireguard::facilities::PEER,
     &interface::vrrp::menu::FACILITY,
     &interface::absent::FACILITY,
     &ip::pool::FACILITY,

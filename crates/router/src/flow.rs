@@ -47,6 +47,7 @@ pub(crate) mod tcp;
 mod ipsec;
 mod mpls;
 mod tunnel;
+mod wireguard;
 // Which interfaces have found out by themselves that they run.
 mod up;
 // What is IPv6's own.
@@ -61,9 +62,7 @@ use crate::discard::Discard;
 use crate::fast;
 use crate::firewall::{filter::FilterChain, mangle::MangleChain, mark::Mark, raw::RawChain};
 use crate::interface::InterfaceId;
-use crate::interface::bridge::filter::Chain;
-use crate::interface::bridge::vlan::Class;
-use crate::interface::bridge::{Decision, hosts};
+use crate::interface::bridge::{Decision, filter::Chain, hosts, vlan::Class};
 use crate::interface::ingress::{Arrival, Learns};
 use crate::interface::priority;
 use crate::ip::fib::NextHopId;
@@ -673,6 +672,7 @@ pub(crate) fn link_below(
         Kind::Vrrp { on } => vrrp::vrrp_out(r, now, interface, on, frame, fast),
         Kind::Session(at) => pppoe::session_out(r, now, interface, at, frame, fast),
         Kind::Tunnel { at, .. } => tunnel::encapsulate(r, now, interface, at, frame, fast),
+        Kind::Wireguard(at) => wireguard::encrypt(r, now, interface, at, frame),
     }
 }
 

@@ -38,6 +38,7 @@ use crate::interface::rewrite::Egresses;
 use crate::interface::tunnel::life::Life;
 use crate::interface::vrrp::Machine;
 use crate::interface::vrrp::sync::Synchronized;
+use crate::interface::wireguard;
 use crate::ip::address;
 use crate::ip::fib::Word;
 use crate::ip::fragment::{Collected, Fragment, Reassembly};
@@ -403,6 +404,8 @@ pub(crate) struct Links {
     pub(crate) radius: radius::State,
     /// L2TP's tunnels.
     pub(crate) l2tp: l2tp::state::State,
+    /// WireGuard's peers.
+    pub(crate) wireguard: wireguard::state::State,
     /// TCP connections of the router's own services.
     pub(crate) tcp: Tcp,
     /// PPTP's control connections and calls.

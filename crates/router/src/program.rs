@@ -30,9 +30,10 @@ use crate::interface::ppp::aaa::Aaa;
 use crate::interface::ppp::users::Users;
 use crate::interface::pppoe::{Pppoe, Session, SessionAt, Sessions};
 use crate::interface::pptp::Pptp;
-use crate::interface::tunnel::{Carries, Tunnel, TunnelAt, Tunnels};
+use crate::interface::tunnel::{Carries, TunnelAt, Tunnels};
 use crate::interface::vlan::Vlans;
 use crate::interface::vrrp::Vrrp;
+use crate::interface::wireguard::{Wireguard, WireguardAt};
 use crate::interface::{InterfaceId, InterfaceIds, Interfaces, Link, Names};
 use crate::ip::address::{Address, OwnSources};
 use crate::ip::arp;
@@ -114,6 +115,8 @@ pub enum Kind {
         /// The interface it stands on.
         on: InterfaceId,
     },
+    /// WireGuard's, by its place.
+    Wireguard(WireguardAt),
     /// Hardware that is not here: it never runs.
     Absent,
     /// PPPoE's: a client, or a session of a server.
@@ -227,6 +230,8 @@ pub struct Program {
     pub bridges: Vec<Bridge>,
     /// The tunnels.
     pub tunnels: Arc<Tunnels>,
+    /// Interfaces of WireGuard.
+    pub wireguards: Arc<Vec<Wireguard>>,
     /// The virtual routers.
     pub vrrps: Vec<Vrrp>,
     /// The bonds.
@@ -413,6 +418,7 @@ impl Program {
             names,
             bridges,
             tunnels,
+            wireguards: interfaces.wireguards,
             vrrps,
             bonds,
             pppoe: Arc::default(),
@@ -462,7 +468,8 @@ impl Program {
         let Interfaces { by_id, ways_out, ports, names, bridges, tunnels, .. } = interfaces;
         (self.interfaces, self.ways_out, self.ports) = (by_id, ways_out, ports);
         (self.names, self.bridges, self.tunnels) = (names, bridges, tunnels);
-        (self.vrrps, self.bonds) = (interfaces.vrrps, interfaces.bonds);
+        (self.vrrps, self.bonds, self.wireguards) =
+            (interfaces.vrrps, interfaces.bonds, interfaces.wireguards);
         (self.pppoe, self.sessions) = (interfaces.pppoe.into(), interfaces.sessions.into());
         (self.l2tp, self.pptp) = (interfaces.l2tp.into(), interfaces.pptp.into());
         self.aaa = interfaces.aaa.into();
@@ -656,32 +663,6 @@ impl Program {
     #[inline]
     pub(crate) fn has_outer_sessions(&self) -> bool {
         self.sessions.has_l2tp() || self.sessions.has_pptp()
-    }
-
-    /// The session behind an interface.
-    pub(crate) fn session(&self, id: InterfaceId) -> Option<&Session> {
-        match self.interface(id).kind {
-            Kind::Session(at) => self.sessions.get(at).map(|standing| &*standing.session),
-            _ => None,
-        }
-    }
-
-    /// Whether an interface leads to one neighbour only, whom nobody asks by ARP.
-    pub(crate) fn is_point_to_point(&self, id: InterfaceId) -> bool {
-        match self.interface(id).kind {
-            Kind::Tunnel { carries, .. } => !carries.is_ethernet(),
-            kind => matches!(kind, Kind::Session(_)),
-        }
-    }
-
-    /// The tunnel behind an interface, if it carries packets and is enabled.
-    pub(crate) fn packet_tunnel(&self, id: InterfaceId) -> Option<&Tunnel> {
-        match self.interface(id).kind {
-            Kind::Tunnel { at, carries } if !carries.is_ethernet() => {
-                self.tunnels.list().get(usize::from(at.0))
-            }
-            _ => None,
-        }
     }
 
     /// Whether frames pass by the interface: it is enabled, and its link is up.

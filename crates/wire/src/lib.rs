@@ -66,6 +66,8 @@ pub mod ah;
 pub mod ike;
 // The same before there was version 2.
 pub mod isakmp;
+// WireGuard's messages.
+pub mod wireguard;
 // Which of several routers has an address.
 pub mod vrrp;
 // What such routers tell each other of connections.

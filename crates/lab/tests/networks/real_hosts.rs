@@ -209,6 +209,14 @@ fn guests_log_in_at_a_hotspot() {
     }
 }
 
+/// wireguard-go behind a NAT begins; with another one our router does.
+#[test]
+fn a_laptop_and_a_branch_by_wireguard() {
+    if can_have_hosts(&["ip", "wireguard-go", "wg", "iperf3"]) {
+        check("wireguard.yaml", &[]);
+    }
+}
+
 #[test]
 fn a_host_opens_a_port_by_upnp() {
     if can_have_hosts(&["ip", "curl", "upnpc", "python3"]) {

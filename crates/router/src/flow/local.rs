@@ -3,7 +3,8 @@
 
 use super::leave::{Hop, to_neighbour};
 use super::rules::bridge_accepts;
-use super::{ipsec, l2tp, link_out, output, pptp, radius, reason, tcp, tunnel, vrrp, vrrp_sync};
+use super::{ipsec, l2tp, link_out, output, pptp, radius, reason, tcp, tunnel};
+use super::{vrrp, vrrp_sync, wireguard};
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
 use crate::interface::InterfaceId;
@@ -52,6 +53,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if tunnel::is_l2tp_ether(r, &p) {
         return tunnel::decapsulate(r, now, p);
+    }
+    if wireguard::is_asked(r, &p) {
+        return wireguard::receive(r, now, p);
     }
     if l2tp::is_asked(r, &p) {
         return l2tp::receive(r, now, p);

@@ -2,7 +2,7 @@
 
 use super::local::refuse;
 use super::wait::{Resume, end_dropped, resume};
-use super::{ipsec, link_out, sniff, vrrp_sync};
+use super::{ipsec, link_out, sniff, vrrp_sync, wireguard};
 use crate::discard::Discard;
 use crate::fast::{self, Passed};
 use crate::interface::InterfaceId;
@@ -156,6 +156,7 @@ fn services(r: &mut Router, now: Moment) {
         dhcp::server::tick(r, now),
         dhcp::client::tick(r, now),
         ntp::tick(r, now),
+        wireguard::tick(r, now),
         // After whoever asks for names.
         dns::resolver::tick(r, now),
         discovery::tick(r, now),

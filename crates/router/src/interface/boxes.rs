@@ -9,9 +9,10 @@
 use super::InterfaceId;
 use super::bridge::filter::Chain;
 use super::ingress::{Ingress, IngressId};
-use super::tunnel::TunnelAt;
+use super::pppoe::Session;
+use super::tunnel::{Tunnel, TunnelAt};
 use crate::packet::Packet;
-use crate::program::Kind;
+use crate::program::{Kind, Program};
 use crate::router::Router;
 use port::Frame;
 use wire::layers;
@@ -19,6 +20,34 @@ use wire::vlan::{self, TAG_LEN, Tag};
 
 /// The Ethernet header that stands in front of what comes by an interface without one, for its form.
 const LINK: usize = 14;
+
+impl Program {
+    /// The session behind an interface.
+    pub(crate) fn session(&self, id: InterfaceId) -> Option<&Session> {
+        match self.interface(id).kind {
+            Kind::Session(at) => self.sessions.get(at).map(|standing| &*standing.session),
+            _ => None,
+        }
+    }
+
+    /// Whether an interface leads to one neighbour only, whom nobody asks by ARP.
+    pub(crate) fn is_point_to_point(&self, id: InterfaceId) -> bool {
+        match self.interface(id).kind {
+            Kind::Tunnel { carries, .. } => !carries.is_ethernet(),
+            kind => matches!(kind, Kind::Session(_) | Kind::Wireguard(_)),
+        }
+    }
+
+    /// The tunnel behind an interface, if it carries packets and is enabled.
+    pub(crate) fn packet_tunnel(&self, id: InterfaceId) -> Option<&Tunnel> {
+        match self.interface(id).kind {
+            Kind::Tunnel { at, carries } if !carries.is_ethernet() => {
+                self.tunnels.list().get(usize::from(at.0))
+            }
+            _ => None,
+        }
+    }
+}
 
 impl Router {
     /// The way of a packet that has come up to `interface`.

@@ -21,6 +21,8 @@ use super::tunnel::{self, Carries, Tunnel, Tunnels};
 use super::vlan::{self, VLAN};
 use super::vrrp::Vrrp;
 use super::vrrp::menu::VRRP;
+use super::wireguard::menu::WIREGUARD;
+use super::wireguard::{self, Wireguard, WireguardAt};
 use super::{InterfaceId, InterfaceKind, Link, Names};
 use crate::ip::arp;
 use crate::program::{BridgeAt, Interface, Kind, PortInfo, Rest, WayOut};
@@ -112,6 +114,7 @@ pub(crate) struct Interfaces {
     pub(crate) names: Names,
     pub(crate) bridges: Vec<Bridge>,
     pub(crate) tunnels: Arc<Tunnels>,
+    pub(crate) wireguards: Arc<Vec<Wireguard>>,
     pub(crate) vrrps: Vec<Vrrp>,
     pub(crate) bonds: Vec<Bond>,
     pub(crate) pppoe: Pppoe,
@@ -177,6 +180,9 @@ impl Interfaces {
                 names.insert(item.name(), ids.of(item.id()), InterfaceKind::Tunnel);
             }
         }
+        for item in tree.read(&WIREGUARD) {
+            names.insert(item.name(), ids.of(item.id()), InterfaceKind::Tunnel);
+        }
         for item in tree.read(&ABSENT) {
             names.insert(item.name(), ids.of(item.id()), InterfaceKind::Absent);
         }
@@ -202,6 +208,7 @@ impl Interfaces {
         }
         let tunnels = put_tunnels(tree, ports, up, &names, &mut by_id);
         put_absent(tree, ports, &names, &mut by_id);
+        let wireguards = put_wireguards(tree, &names, &mut by_id);
         let bonds = put_bonds(tree, up, &names, &mut by_id);
         let (bridges, vrrps) = stack(tree, up, &names, &mut by_id);
         let below = |name: &str| {
@@ -234,6 +241,7 @@ impl Interfaces {
             names,
             bridges,
             tunnels,
+            wireguards,
             vrrps,
             bonds,
             pppoe,
@@ -415,6 +423,26 @@ fn put_absent(tree: &Tree, ports: &[PortInfo], names: &Names, by_id: &mut [Inter
             ..Interface::none()
         };
     }
+}
+
+/// WireGuard stands on routes: below it is no interface.
+fn put_wireguards(tree: &Tree, names: &Names, by_id: &mut [Interface]) -> Arc<Vec<Wireguard>> {
+    let all = wireguard::menu::read(tree, names);
+    for ((at, one), item) in (0..).zip(&all).zip(tree.read(&WIREGUARD)) {
+        if one.interface == InterfaceId::NONE {
+            continue;
+        }
+        by_id[one.interface.index()] = Interface {
+            id: one.interface,
+            name: item.name().into(),
+            kind: Kind::Wireguard(WireguardAt(at)),
+            mtu: item.number("mtu") as u16,
+            enabled: one.enabled,
+            running: one.enabled,
+            ..Interface::none()
+        };
+    }
+    Arc::new(all)
 }
 
 /// The items of those that dial, and of bindings.

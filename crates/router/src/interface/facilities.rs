@@ -80,6 +80,7 @@ impl RouterStatus<'_> {
                     Kind::Tunnel { carries, .. } => carries.name(),
                     Kind::Vrrp { .. } => "vrrp",
                     Kind::Bond(_) => "bond",
+                    Kind::Wireguard(_) => "wg",
                     Kind::Absent => "absent",
                     Kind::Session(_) => self.session_type(item, &interface.name),
                 }
@@ -126,7 +127,10 @@ impl RouterStatus<'_> {
     fn has_fast_path(&self, interface: &Interface) -> bool {
         let port = match interface.kind {
             Kind::Ethernet { port } => port as usize,
-            kind => return !matches!(kind, Kind::Tunnel { .. } | Kind::Absent),
+            kind => {
+                let slow = matches!(kind, Kind::Tunnel { .. } | Kind::Wireguard(_) | Kind::Absent);
+                return !slow;
+            }
         };
         let port = self.router.io.ports.get(port);
         port.is_some_and(|port| port.capabilities.fast_path_rx && port.capabilities.fast_path_tx)
@@ -162,7 +166,7 @@ impl RouterStatus<'_> {
             }
             // As RouterOS shows it: a longer frame leaves in more pieces.
             Kind::Tunnel { carries, .. } if carries.is_ethernet() => Some(65535),
-            Kind::Tunnel { .. } | Kind::Absent => None,
+            Kind::Tunnel { .. } | Kind::Wireguard(_) | Kind::Absent => None,
             Kind::Vrrp { on } => self.l2mtu(program.interface(on)),
             Kind::Session(_) => None,
             Kind::Bond(at) => {

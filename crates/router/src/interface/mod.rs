@@ -15,6 +15,9 @@ pub mod vlan;
 // `/interface ipip`, `gre`, `6to4` and `eoip`: packets and frames in IPv4 packets.
 pub mod tunnel;
 
+// `/interface wireguard`: packets to peers, encrypted.
+pub mod wireguard;
+
 // `/interface bonding`: several ports that are one.
 pub mod bonding;
 

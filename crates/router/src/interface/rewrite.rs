@@ -302,7 +302,8 @@ impl Way {
                 // Its outer packet has a way of its own.
                 Kind::Tunnel { .. } if is_labelled => return None,
                 Kind::Tunnel { .. } => break,
-                Kind::Absent => return None,
+                // Each packet is encrypted anew.
+                Kind::Absent | Kind::Wireguard(_) => return None,
                 Kind::Session(_) if is_labelled => return None,
                 Kind::Session(at) => {
                     let session = &program.sessions.get(at)?.session;

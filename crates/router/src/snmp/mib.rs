@@ -266,7 +266,7 @@ fn kind(kind: Kind) -> i32 {
         Kind::Ethernet { .. } | Kind::Absent => 6,
         Kind::Bridge(_) => 209,
         Kind::Vlan { .. } => 135,
-        Kind::Tunnel { .. } => 131,
+        Kind::Tunnel { .. } | Kind::Wireguard(_) => 131,
         Kind::Bond(_) => 161,
         Kind::Vrrp { .. } => 53,
         Kind::Session(_) => 23,

@@ -92,7 +92,9 @@ fn the_router_answers_for_all_it_alone_knows() {
     const LEFT_OUT: [&str; 8] =
         ["dynamic", "expected", "dying", "dstnat", "DHCP", "rip", "bgp", "ospf"];
     // What never runs; and nobody speaks L2TP, PPTP, LDP, RADIUS, IGMP, LLDP or NTP here, nor IPv6 through a tracking router.
-    const SILENT: [&str; 24] = [
+    const SILENT: [&str; 26] = [
+        "/interface wireguard",
+        "/interface wireguard peers",
         "/ip accounting snapshot",
         "/interface absent",
         "/interface bridge mdb",

@@ -87,3 +87,4 @@ mod vlans;
 mod vrfs;
 mod vrrp;
 mod vrrp_sync;
+mod wireguard;

@@ -6,6 +6,7 @@
 //! ```
 
 use super::{Drawing, Up};
+use router::interface::wireguard::key_pair;
 
 /// What a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,7 @@ enum Make {
     Eoip,
     /// Frames behind L2TP version 3.
     L2tpEther,
+    Wireguard,
     /// IPv4 by the port, IPv6 in a 6to4 tunnel.
     SixToFour,
     Pppoe,
@@ -47,6 +49,7 @@ const ALL: &[Make] = &[
     Make::Gre,
     Make::Eoip,
     Make::L2tpEther,
+    Make::Wireguard,
     Make::SixToFour,
     Make::Pppoe,
     Make::L2tp,
@@ -62,7 +65,7 @@ impl Make {
 
     /// Whether frames go by it, which may have labels.
     fn has_frames(self) -> bool {
-        !self.is_session() && !matches!(self, Make::Ipip | Make::Gre)
+        !self.is_session() && !matches!(self, Make::Ipip | Make::Gre | Make::Wireguard)
     }
 
     /// Whether somebody dials.
@@ -74,7 +77,13 @@ impl Make {
     fn has_below(self) -> bool {
         matches!(
             self,
-            Make::Ipip | Make::Gre | Make::Eoip | Make::L2tpEther | Make::L2tp | Make::Pptp
+            Make::Ipip
+                | Make::Gre
+                | Make::Eoip
+                | Make::L2tpEther
+                | Make::Wireguard
+                | Make::L2tp
+                | Make::Pptp
         )
     }
 }
@@ -245,6 +254,26 @@ impl Drawing {
                 let cookies = format!("send-cookie=\"{cookie}\" peer-cookie=\"{cookie}\"");
                 self.line(at, format!("{add} {session} {cookies} l2tp-proto-version={version}"));
                 format!("u{port}")
+            }
+            Make::Wireguard => {
+                // Of both ends' addresses: a key each, and a port in common.
+                let key = |address: &str| {
+                    let mut secret = [7; 32];
+                    secret[..address.len()].copy_from_slice(address.as_bytes());
+                    key_pair(&secret)
+                };
+                let ([own, _], [_, other]) = (key(below[0]), key(below[1]));
+                let port_of = below[0].split('.').nth(2).unwrap_or_default();
+                let (name, listens) = (format!("u{port}"), format!("2{port_of:0>4}"));
+                let add = format!("/interface wireguard add name={name} listen-port={listens}");
+                self.line(at, format!("{add} private-key=\"{own}\""));
+                let add = format!(
+                    "/interface wireguard peers add interface={name} public-key=\"{other}\" \
+                     allowed-address=0.0.0.0/0,::/0 persistent-keepalive=1s"
+                );
+                let end = format!("endpoint-address={} endpoint-port={listens}", below[1]);
+                self.line(at, format!("{add} {end}"));
+                name
             }
             Make::Bridge | Make::Ring => {
                 let protocol = if make == Make::Ring { "rstp" } else { "none" };

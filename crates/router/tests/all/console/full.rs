@@ -24,6 +24,15 @@ add remote-address=10.0.2.9 tunnel-id=65535 mac-address=06:00:00:00:00:99 keepal
 add name=far connect-to=10.0.2.9 unmanaged-mode=yes local-session-id=7 remote-session-id=4294967295 \\
     send-cookie=0123456789ABCDEF peer-cookie=deadbeef l2tp-proto-version=l2tpv3-ip \\
     use-l2-specific-sublayer=yes allow-fast-path=yes mac-address=06:00:00:00:00:98 mtu=1400 comment=l
+/interface wireguard
+add name=wg1 listen-port=13232 mtu=1400 private-key=\"ERERERERERERERERERERERERERERERERERERERERERE=\" comment=w
+add name=wg2 disabled=yes private-key=\"ERERERERERERERERERERERERERERERERERERERERERE=\"
+/interface wireguard peers
+add interface=wg1 name=laptop public-key=\"D6poTtKIZ7l/Smot7l34zpdOdrcBjj8iocTPJnhXDyA=\" preshared-key=\"ERERERERERERERERERERERERERERERERERERERERERE=\" \\
+    allowed-address=10.9.0.2/32,fd00:9::2/128 persistent-keepalive=25s responder=yes comment=p
+add interface=wg1 private-key=\"ERERERERERERERERERERERERERERERERERERERERERE=\" endpoint-address=vpn.example.com endpoint-port=51820 \\
+    allowed-address=::/0 client-address=10.9.0.3/32 client-dns=10.9.0.1 client-endpoint=a.example \\
+    client-keepalive=25s client-listen-port=1 client-allowed-address=0.0.0.0/0 disabled=yes
 /interface vrrp
 add interface=wan vrid=9 priority=254 version=2 authentication=simple password=x interval=3s
 add interface=lan preemption-mode=no disabled=yes comment=v

@@ -1,0 +1,617 @@
+//! WireGuard's part of the flow: packets to peers and of peers, handshakes, and what is due.
+//!
+//! ```text
+//! link_out ─► [encrypt] ─┬─ keys: sealed ─► LOCAL OUT
+//!                        └─ none: it waits, and a handshake is begun
+//! local_in ─► [receive] ─┬─ data: opened ─► link_in, as by any interface
+//!                        └─ a handshake's message
+//! ```
+
+use super::link_in;
+use super::tunnel::{MOST, in_one_piece, send_outer};
+use crate::discard::Discard;
+use crate::interface::InterfaceId;
+use crate::interface::wireguard::menu::encoded;
+use crate::interface::wireguard::noise::{self, Key, Timestamp};
+use crate::interface::wireguard::state::{
+    Due, Handshake, MOST_WAITING, PeerState, REJECT_AFTER_MESSAGES, Session,
+};
+use crate::interface::wireguard::{OUTER, Peer, Wireguard, WireguardAt};
+use crate::ip::datagram::{self, End};
+use crate::ip::dns::resolver::{lookup, own_address};
+use crate::ip::icmp::write_ipv4;
+use crate::packet::Packet;
+use crate::router::Router;
+use crate::step::Step;
+use crate::story::Event;
+use config::quote_always;
+use port::Frame;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
+use wire::wireguard::{DATA, Data, MAC, Message, TAG, padded};
+use wire::{Moment, checksum};
+
+/// Ethernet's header, which is there for the form alone.
+const LINK: usize = 14;
+const UDP: usize = 8;
+
+/// A peer's place: his interface's, and his own there.
+type Place = (usize, usize);
+
+/// Whether a packet is for an interface of WireGuard.
+pub(super) fn is_asked(r: &Router, p: &Packet) -> bool {
+    let tuple = &p.layers.tuple;
+    tuple.protocol == protocol::UDP && listener(r, tuple.dst_port).is_some()
+}
+
+/// The interface that listens on a port.
+fn listener(r: &Router, port: u16) -> Option<usize> {
+    r.program.wireguards.iter().position(|one| one.enabled && one.port == port)
+}
+
+/// A datagram has come to LOCAL IN.
+pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
+    let Some(p) = in_one_piece(r, p) else { return };
+    let tuple = p.layers.tuple;
+    let Some(bytes) = r.datagram(&p) else { return r.discard(p, Discard::MalformedTunnel) };
+    let ends = (
+        End { address: tuple.dst, port: tuple.dst_port },
+        End { address: tuple.src, port: tuple.src_port },
+    );
+    match Message::read(bytes) {
+        None => r.discard(p, Discard::MalformedTunnel),
+        Some(Message::Data(data)) => {
+            let len = bytes.len();
+            data_in(r, now, p, ends, (data, len))
+        }
+        Some(_) => {
+            let bytes = bytes.to_vec();
+            r.tell(|| Event::Local);
+            match handshake(r, now, ends, &bytes) {
+                Ok(()) => r.consume(p),
+                Err(why) => r.discard(p, why),
+            }
+        }
+    }
+}
+
+/// A message of data, which begins behind UDP's header.
+fn data_in(r: &mut Router, now: Moment, p: Packet, ends: (End, End), data: (Data, usize)) {
+    r.at(Step::Decapsulation);
+    let start = usize::from(p.layers.l4) + UDP;
+    match open(r, now, p, ends, (data.0, start, start + data.1)) {
+        Err((p, why)) => r.discard(p, why),
+        Ok(None) => {}
+        Ok(Some((interface, frame))) => come_in(r, now, interface, frame),
+    }
+}
+
+/// Opens a message of data, and takes what is inside out of it; nothing if nothing is.
+fn open(
+    r: &mut Router,
+    now: Moment,
+    mut p: Packet,
+    (own, from): (End, End),
+    (data, start, end): (Data, usize, usize),
+) -> Result<Option<(InterfaceId, Frame)>, (Packet, Discard)> {
+    let program = r.program.clone();
+    let found = place_of_number(r, data.receiver).filter(|(at, _)| {
+        program.wireguards.get(*at).is_some_and(|one| one.enabled && one.port == own.port)
+    });
+    let Some(place) = found else { return Err((p, Discard::NoSecurityAssociation)) };
+    let (wireguard, peer) =
+        (&program.wireguards[place.0], &program.wireguards[place.0].peers[place.1]);
+    let slab = r.io.slab.clone();
+    let sealed = &mut slab.bytes_mut(&mut p.frame)[start + DATA..end];
+    let Some(state) = r.link.wireguard.peers.get_mut(&peer.item) else {
+        return Err((p, Discard::NoSecurityAssociation));
+    };
+    let session = state.session(data.receiver);
+    let session = session.filter(|one| one.is_usable(now) && data.counter < REJECT_AFTER_MESSAGES);
+    let Some(session) = session else { return Err((p, Discard::NoSecurityAssociation)) };
+    if !session.window.is_new(data.counter) {
+        return Err((p, Discard::Repeated));
+    }
+    if !session.keys.open(data.counter, sealed) {
+        return Err((p, Discard::Undecryptable));
+    }
+    session.window.note(data.counter);
+    state.bytes[0] += (end - start) as u64;
+    state.endpoint = Some((Some(own.address), from));
+    let (inside, is_data) = (start + DATA..end - TAG, end - TAG > start + DATA);
+    state.heard_from(now, is_data);
+    let (is_new, is_stale) = (state.used(now, data.receiver), is_data && state.is_stale(now));
+    r.services.due = now;
+    if is_new {
+        r.link.wireguard.number_anew();
+        agreed(r, now, wireguard, peer);
+    }
+    if is_stale {
+        begin(r, now, place);
+    }
+    if !is_data {
+        r.consume(p);
+        return Ok(None);
+    }
+    let packet = &slab.bytes(&p.frame)[inside.clone()];
+    let Some((ether_type, len, source)) = ip(packet) else {
+        return Err((p, Discard::MalformedTunnel));
+    };
+    if wireguard.allowed.find(source) != Some(place.1) {
+        return Err((p, Discard::OutsidePolicy));
+    }
+    if r.link.depth >= MOST {
+        return Err((p, Discard::TunnelLoop));
+    }
+    p.frame.truncate(inside.start + len);
+    p.frame.pull(inside.start - LINK);
+    let bytes = slab.bytes_mut(&mut p.frame);
+    bytes[..12].fill(0);
+    bytes[12..14].copy_from_slice(&ether_type.to_be_bytes());
+    Ok(Some((wireguard.interface, r.recycle(p))))
+}
+
+/// The EtherType of a packet, its length, and from where it is.
+fn ip(packet: &[u8]) -> Option<(u16, usize, IpAddr)> {
+    let half = |at: usize| Some(usize::from(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?)));
+    let (ether_type, len, source) = match packet.first()? >> 4 {
+        4 => (ETHERTYPE_IPV4, half(2)?, (*packet.get(12..)?.first_chunk::<4>()?).into()),
+        6 => (ETHERTYPE_IPV6, 40 + half(4)?, (*packet.get(8..)?.first_chunk::<16>()?).into()),
+        _ => return None,
+    };
+    (len <= packet.len()).then_some((ether_type, len, source))
+}
+
+/// What was inside comes in by its interface.
+fn come_in(r: &mut Router, now: Moment, interface: InterfaceId, frame: Frame) {
+    let len = (frame.len() - LINK) as u64;
+    r.stats.interface_counts[interface.index()].rx.add(len);
+    if !r.program.runs(interface) {
+        return r.discard_frame(frame, Discard::InterfaceDown);
+    }
+    let (layers, malformed) = match layers::network(r.io.slab.bytes(&frame)) {
+        Ok(layers) => (layers, None),
+        Err(malformed) => (Layers::default(), Some(malformed)),
+    };
+    let mut p = r.packet(frame, layers, interface);
+    (p.malformed, p.arrived_len) = (malformed, p.frame.len() as u16);
+    r.tell(|| Event::Decapsulated(interface));
+    r.link.depth += 1;
+    link_in(r, now, p, interface);
+    r.link.depth -= 1;
+}
+
+/// A packet leaves by an interface: to the peer whose its destination is.
+pub(super) fn encrypt(
+    r: &mut Router,
+    now: Moment,
+    interface: InterfaceId,
+    at: WireguardAt,
+    frame: Frame,
+) {
+    r.at(Step::Encapsulation);
+    if !r.program.runs(interface) {
+        return r.discard_frame(frame, Discard::InterfaceDown);
+    }
+    if frame.has_offload() {
+        return r.finish_out(frame, |r, frame| encrypt(r, now, interface, at, frame));
+    }
+    let program = r.program.clone();
+    let bytes = r.io.slab.bytes(&frame);
+    let to: Option<IpAddr> = match u16::from_be_bytes([bytes[12], bytes[13]]) {
+        ETHERTYPE_IPV4 => {
+            bytes[LINK..].get(16..).and_then(|to| to.first_chunk::<4>()).map(|to| (*to).into())
+        }
+        ETHERTYPE_IPV6 => {
+            bytes[LINK..].get(24..).and_then(|to| to.first_chunk::<16>()).map(|to| (*to).into())
+        }
+        _ => None,
+    };
+    let Some(to) = to else { return r.discard_frame(frame, Discard::UnknownProtocol) };
+    let at = usize::from(at.0);
+    let Some(peer) = program.wireguards.get(at).and_then(|one| one.allowed.find(to)) else {
+        return r.discard_frame(frame, Discard::OutsidePolicy);
+    };
+    if r.link.depth >= MOST {
+        return r.discard_frame(frame, Discard::TunnelLoop);
+    }
+    r.count_out(interface, frame.len() - LINK, false);
+    let (wireguard, peer_of) = (&program.wireguards[at], &program.wireguards[at].peers[peer]);
+    if !r.link.wireguard.peers.contains_key(&peer_of.item) {
+        reconcile(r);
+    }
+    let Some(state) = r.link.wireguard.peers.get_mut(&peer_of.item) else {
+        return r.discard_frame(frame, Discard::NoSecurityAssociation);
+    };
+    r.services.due = now;
+    if state.sends_by(now).is_some() {
+        return send(r, now, wireguard, peer_of, Some(frame));
+    }
+    state.wants(now);
+    let asks = state.may_ask(now) && !peer_of.is_responder;
+    let oldest = (state.waiting.len() >= MOST_WAITING).then(|| state.waiting.remove(0));
+    state.waiting.push(frame);
+    if let Some(oldest) = oldest {
+        r.discard_frame(oldest, Discard::NoSecurityAssociation);
+    }
+    if asks {
+        find(r, now, peer_of);
+        begin(r, now, (at, peer));
+    }
+}
+
+/// Sends a packet by the session there is, or that there is nothing to send.
+fn send(r: &mut Router, now: Moment, wireguard: &Wireguard, peer: &Peer, frame: Option<Frame>) {
+    let sealed = sealed(r, now, wireguard, peer, frame.as_ref());
+    if let Some(frame) = frame {
+        match sealed {
+            Ok(_) => r.io.pool.free(frame),
+            Err(why) => r.discard_frame(frame, why),
+        }
+    }
+    let Ok(sealed) = sealed else { return };
+    if r.link.depth >= MOST {
+        return r.discard_frame(sealed, Discard::TunnelLoop);
+    }
+    r.link.depth += 1;
+    send_outer(r, now, sealed, false);
+    r.link.depth -= 1;
+}
+
+/// A frame with a packet sealed.
+fn sealed(
+    r: &mut Router,
+    now: Moment,
+    wireguard: &Wireguard,
+    peer: &Peer,
+    frame: Option<&Frame>,
+) -> Result<Frame, Discard> {
+    let slab = r.io.slab.clone();
+    let packet = frame.map_or(&[][..], |frame| &slab.bytes(frame)[LINK..]);
+    let (own, to) = ends(r, wireguard, peer).ok_or(Discard::NoRoute)?;
+    let most = usize::from(r.program.interface(wireguard.interface).mtu);
+    let inside = padded(packet.len()).min(most).max(packet.len());
+    let udp = UDP + DATA + inside + TAG;
+    let Some(mut new) = r.io.pool.alloc(LINK + 20 + udp) else { return Err(Discard::FramesShort) };
+    let identification = r.link.next_identification();
+    let state = r.link.wireguard.peers.get_mut(&peer.item);
+    let Some(state) = state.filter(|state| state.current.is_some()) else {
+        r.io.pool.free(new);
+        return Err(Discard::NoSecurityAssociation);
+    };
+    state.said(now, frame.is_some());
+    state.bytes[1] += (udp - UDP) as u64;
+    let bytes = slab.bytes_mut(&mut new);
+    bytes[..12].fill(0);
+    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+    write_ipv4(&mut bytes[LINK..], 0, protocol::UDP, own.address, to.address);
+    bytes[18..20].copy_from_slice(&identification.to_be_bytes());
+    bytes[24..26].fill(0);
+    let sum = checksum::of(&bytes[LINK..34]);
+    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+    bytes[34..36].copy_from_slice(&own.port.to_be_bytes());
+    bytes[36..38].copy_from_slice(&to.port.to_be_bytes());
+    bytes[38..40].copy_from_slice(&(udp as u16).to_be_bytes());
+    // No checksum: what is inside is proved.
+    bytes[40..42].fill(0);
+    let begin = LINK + OUTER;
+    bytes[begin..begin + packet.len()].copy_from_slice(packet);
+    bytes[begin + packet.len()..begin + inside].fill(0);
+    if let Some(session) = &mut state.current {
+        let header = Data { receiver: session.theirs, counter: session.counter };
+        bytes[42..begin].copy_from_slice(&header.write());
+        session.keys.seal(session.counter, &mut bytes[begin..]);
+        session.counter += 1;
+    }
+    // (A keepalive was no frame before.)
+    r.stats.tally.made += u64::from(frame.is_none());
+    let tunnel = wireguard.interface;
+    r.tell(|| Event::Encapsulated { tunnel, src: own.address, dst: to.address });
+    Ok(new)
+}
+
+/// Where a peer is, and from where the router sends to it.
+fn ends(r: &Router, wireguard: &Wireguard, peer: &Peer) -> Option<(End, End)> {
+    let (own, to) = r.link.wireguard.peers.get(&peer.item)?.endpoint?;
+    let own = own.filter(|own| r.program.is_local(*own)).or_else(|| own_address(r, to.address))?;
+    Some((End { address: own, port: wireguard.port }, to))
+}
+
+/// Keys are agreed upon: what waits for them leaves; who has begun says something in any case.
+fn agreed(r: &mut Router, now: Moment, wireguard: &Wireguard, peer: &Peer) {
+    let Some(state) = r.link.wireguard.peers.get_mut(&peer.item) else { return };
+    let waiting = std::mem::take(&mut state.waiting);
+    for frame in waiting {
+        send(r, now, wireguard, peer, Some(frame));
+    }
+    let name = &wireguard.name;
+    let text = format!("{name}: [{}] keys are agreed upon", peer.name);
+    r.stats.log.say(now, "wireguard,debug", &text);
+}
+
+/// A message of a handshake.
+fn handshake(r: &mut Router, now: Moment, ends: (End, End), bytes: &[u8]) -> Result<(), Discard> {
+    let program = r.program.clone();
+    let at = listener(r, ends.0.port).ok_or(Discard::NoListener)?;
+    let wireguard = &program.wireguards[at];
+    let secret = secret(r, wireguard).ok_or(Discard::NoSecurityAssociation)?;
+    let public = noise::public(&secret);
+    match Message::read(bytes) {
+        Some(Message::Initiation(said)) => {
+            if !is_meant(r, now, (ends, bytes, said.sender), &public)? {
+                return Ok(());
+            }
+            let mut asked = noise::asked(&secret, &said).ok_or(Discard::Undecryptable)?;
+            let peer = wireguard.peers.iter().find(|peer| peer.public == asked.other);
+            let peer = peer.ok_or(Discard::NoSecurityAssociation)?;
+            let statics = peer.statics(&secret);
+            let time = asked.time(&statics).ok_or(Discard::Undecryptable)?;
+            reconcile(r);
+            let (number, ephemeral) = (fresh(r), random(r));
+            let state = r.link.wireguard.peers.get_mut(&peer.item);
+            let state = state.ok_or(Discard::NoSecurityAssociation)?;
+            if !state.is_new(now, time) {
+                return Err(Discard::Repeated);
+            }
+            let answer = asked.answer(&statics, number, ephemeral);
+            let (mut message, keys, theirs) = answer.ok_or(Discard::Undecryptable)?;
+            noise::prove(&mut message, &peer.public, fresh_cookie(state, now).as_ref());
+            state.answered(Session::new((number, theirs), keys, now, false));
+            state.endpoint = Some((Some(ends.0.address), ends.1));
+            state.heard_from(now, false);
+            state.said(now, false);
+            state.bytes[0] += bytes.len() as u64;
+            state.bytes[1] += message.len() as u64;
+            r.link.wireguard.number_anew();
+            datagram::send(r, now, ends, &message);
+        }
+        Some(Message::Response(said)) => {
+            if !is_meant(r, now, (ends, bytes, said.sender), &public)? {
+                return Ok(());
+            }
+            let (_, n) = place_of_number(r, said.receiver)
+                .filter(|place| place.0 == at)
+                .ok_or(Discard::NoSecurityAssociation)?;
+            let peer = &wireguard.peers[n];
+            let state = r.link.wireguard.peers.get_mut(&peer.item);
+            let state = state.ok_or(Discard::NoSecurityAssociation)?;
+            let begun = state.handshake.as_ref().filter(|begun| begun.own == said.receiver);
+            let begun = begun.ok_or(Discard::NoSecurityAssociation)?;
+            let statics = peer.statics(&secret);
+            let keys = begun.begun.answered(&statics, &said).ok_or(Discard::Undecryptable)?;
+            state.agreed(now, Session::new((said.receiver, said.sender), keys, now, true));
+            state.endpoint = Some((Some(ends.0.address), ends.1));
+            state.heard_from(now, false);
+            state.bytes[0] += bytes.len() as u64;
+            let has_none = state.waiting.is_empty();
+            r.link.wireguard.number_anew();
+            agreed(r, now, wireguard, peer);
+            if has_none {
+                // Only by this the other end knows that the keys are used.
+                send(r, now, wireguard, peer, None);
+            }
+        }
+        Some(Message::Cookie(said)) => {
+            let (_, n) = place_of_number(r, said.receiver)
+                .filter(|place| place.0 == at)
+                .ok_or(Discard::NoSecurityAssociation)?;
+            let peer = &wireguard.peers[n];
+            let state = r.link.wireguard.peers.get_mut(&peer.item);
+            let state = state.ok_or(Discard::NoSecurityAssociation)?;
+            let mac = state.handshake.as_ref().ok_or(Discard::NoSecurityAssociation)?.mac;
+            let cookie = noise::take_cookie(&said, &peer.public, &mac);
+            state.cookie = Some((cookie.ok_or(Discard::Undecryptable)?, now));
+        }
+        _ => return Err(Discard::MalformedTunnel),
+    }
+    r.services.due = now;
+    Ok(())
+}
+
+/// Whether a handshake's message is from somebody who knows whom he speaks to; when there are very many, whoever has
+/// not proved his address is told how.
+fn is_meant(
+    r: &mut Router,
+    now: Moment,
+    (ends, bytes, sender): ((End, End), &[u8], u32),
+    public: &Key,
+) -> Result<bool, Discard> {
+    let nonce: [u8; 32] = random(r);
+    let secret = r.link.wireguard.cookie_secret(now, || nonce);
+    let cookie = noise::cookie(&secret, (ends.1.address, ends.1.port));
+    let (is_known, is_there) = noise::is_proved(bytes, public, &cookie);
+    if !is_known {
+        return Err(Discard::Undecryptable);
+    }
+    if !r.link.wireguard.is_busy(now) || is_there {
+        return Ok(true);
+    }
+    let [a, b]: [[u8; 32]; 2] = [random(r), nonce];
+    let nonce: [u8; 24] = std::array::from_fn(|n| a[n] ^ b[n].rotate_left(3));
+    let message = noise::give_cookie(&cookie, bytes, sender, public, &nonce);
+    datagram::send(r, now, ends, &message);
+    Ok(false)
+}
+
+/// Sends an initiation to a peer, if it is known where he is.
+fn begin(r: &mut Router, now: Moment, (at, n): Place) {
+    let program = r.program.clone();
+    let (wireguard, peer) = (&program.wireguards[at], &program.wireguards[at].peers[n]);
+    let Some((own, to)) = ends(r, wireguard, peer) else { return };
+    let Some(secret) = secret(r, wireguard) else { return };
+    let (number, ephemeral, time) = (fresh(r), random(r), timestamp(r, now));
+    let begun = noise::begin(&peer.statics(&secret), number, ephemeral, time);
+    let (Some((mut message, begun)), Some(state)) =
+        (begun, r.link.wireguard.peers.get_mut(&peer.item))
+    else {
+        return;
+    };
+    let mac = noise::prove(&mut message, &peer.public, fresh_cookie(state, now).as_ref());
+    state.handshake = Some(Handshake { own: number, begun, mac });
+    state.asked(now);
+    state.bytes[1] += message.len() as u64;
+    r.link.wireguard.number_anew();
+    datagram::send(r, now, (own, to), &message);
+}
+
+/// The cookie of a peer, while it is worth something.
+fn fresh_cookie(state: &PeerState, now: Moment) -> Option<[u8; MAC]> {
+    state.cookie.and_then(|(cookie, since)| PeerState::is_fresh(since, now).then_some(cookie))
+}
+
+/// The peer whose a number is, as long as he is configured.
+fn place_of_number(r: &Router, number: u32) -> Option<Place> {
+    let item = *r.link.wireguard.numbers.get(&number)?;
+    let place = *r.link.wireguard.places.get(&item)?;
+    let peer = r.program.wireguards.get(place.0)?.peers.get(place.1)?;
+    (peer.item == item).then_some(place)
+}
+
+/// The secret of an interface, typed or made.
+fn secret(r: &Router, wireguard: &Wireguard) -> Option<Key> {
+    wireguard.secret.or_else(|| r.link.wireguard.made.get(&wireguard.item).copied())
+}
+
+fn random(r: &mut Router) -> Key {
+    let mut key = [0; 32];
+    r.services.dice.fill(&mut key);
+    key
+}
+
+/// A number that nobody has.
+fn fresh(r: &mut Router) -> u32 {
+    loop {
+        let number = r.services.dice.throw() as u32;
+        if !r.link.wireguard.numbers.contains_key(&number) {
+            return number;
+        }
+    }
+}
+
+/// The time (TAI64N), later than any that was said before.
+fn timestamp(r: &mut Router, now: Moment) -> Timestamp {
+    const EPOCH: u64 = (1 << 62) + 10;
+    let since = now.since(Moment::ZERO);
+    let mut time = [0; 12];
+    time[..8].copy_from_slice(&(EPOCH + r.rules.clock.zero + since.as_secs()).to_be_bytes());
+    time[8..].copy_from_slice(&since.subsec_nanos().to_be_bytes());
+    let told = &mut r.link.wireguard.told;
+    if time <= *told {
+        time = *told;
+        let nanos = u32::from_be_bytes([time[8], time[9], time[10], time[11]]) + 1;
+        time[8..].copy_from_slice(&nanos.to_be_bytes());
+    }
+    *told = time;
+    time
+}
+
+/// Peers are those that are configured: what is known of others is forgotten.
+fn reconcile(r: &mut Router) {
+    let program = r.program.clone();
+    let state = &r.link.wireguard;
+    if state.seen.as_ref().is_some_and(|seen| std::sync::Arc::ptr_eq(seen, &program.wireguards)) {
+        return;
+    }
+    let (mut of, mut places, mut missing) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    for (at, wireguard) in program.wireguards.iter().enumerate() {
+        let secret = secret(r, wireguard);
+        if secret.is_none() {
+            missing.push((wireguard.item, wireguard.name.clone()));
+        }
+        for (n, peer) in wireguard.peers.iter().enumerate() {
+            of.insert(peer.item, (secret, peer.public, peer.shared));
+            places.insert(peer.item, (at, n));
+        }
+    }
+    for (item, name) in missing {
+        let secret = random(r);
+        r.link.wireguard.made.insert(item, secret);
+        // So that it is the same after a restart.
+        let (name, key) = (quote_always(&name), encoded(&secret));
+        let script = format!(
+            ":local w [/interface wireguard find name={name}]; :if ([:len [/interface wireguard get $w \
+             private-key]] = 0) do={{/interface wireguard set $w private-key=\"{key}\"}}"
+        );
+        r.services.want_script("wireguard".to_string(), &[], &script);
+    }
+    let made = r.link.wireguard.made.clone();
+    for (item, (secret, ..)) in &mut of {
+        let wireguard = &program.wireguards[places[item].0];
+        *secret = secret.or_else(|| made.get(&wireguard.item).copied());
+    }
+    let state = &mut r.link.wireguard;
+    let is_gone = |item: &config::ItemId| state.of.get(item) != of.get(item);
+    let gone: Vec<_> = state.peers.keys().copied().filter(is_gone).collect();
+    let gone: Vec<PeerState> = gone.iter().filter_map(|item| state.peers.remove(item)).collect();
+    for item in of.keys() {
+        state.peers.entry(*item).or_default();
+    }
+    (state.of, state.places, state.seen) = (of, places, Some(program.wireguards.clone()));
+    state.made.retain(|item, _| program.wireguards.iter().any(|one| one.item == *item));
+    state.number_anew();
+    for frame in gone.into_iter().flat_map(|peer| peer.waiting) {
+        r.discard_frame(frame, Discard::InterfaceDown);
+    }
+}
+
+/// Does what is due; says when to look again.
+pub(super) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
+    let program = r.program.clone();
+    if program.wireguards.is_empty() && r.link.wireguard.peers.is_empty() {
+        return None;
+    }
+    reconcile(r);
+    let mut next = None;
+    for (at, wireguard) in program.wireguards.iter().enumerate() {
+        for (n, peer) in wireguard.peers.iter().enumerate() {
+            let at = tick_peer(r, now, (wireguard, peer), (at, n));
+            next = Some(next.map_or(at, |next: Moment| next.min(at)));
+        }
+    }
+    next
+}
+
+fn tick_peer(
+    r: &mut Router,
+    now: Moment,
+    (wireguard, peer): (&Wireguard, &Peer),
+    place: Place,
+) -> Moment {
+    find(r, now, peer);
+    let Some(state) = r.link.wireguard.peers.get_mut(&peer.item) else { return now };
+    let begins = state.endpoint.is_some() && !peer.is_responder;
+    let Due { asks, keepalive, gives_up } = state.due(now, peer.keepalive, begins);
+    if gives_up {
+        for frame in std::mem::take(&mut state.waiting) {
+            r.discard_frame(frame, Discard::NoSecurityAssociation);
+        }
+        r.link.wireguard.number_anew();
+    }
+    if asks {
+        begin(r, now, place);
+    }
+    if keepalive {
+        send(r, now, wireguard, peer, None);
+    }
+    let state = r.link.wireguard.peers.get(&peer.item);
+    state.map_or(now, |state| state.next(now, peer.keepalive))
+}
+
+/// Where a peer is, as it was typed: until he is heard from elsewhere.
+fn find(r: &mut Router, now: Moment, peer: &Peer) {
+    let Some((typed, port)) = &peer.endpoint else { return };
+    let has_keys = |state: &mut PeerState| state.sends_by(now).is_some();
+    let state = r.link.wireguard.peers.get_mut(&peer.item);
+    let address = match typed.parse::<Ipv4Addr>() {
+        Ok(address) => Some(address.into()),
+        // A name is asked for again when he does not answer.
+        Err(_) if state.is_some_and(has_keys) => None,
+        Err(_) => lookup(r, now, typed),
+    };
+    let end = address.map(|address| End { address, port: *port });
+    let state = r.link.wireguard.peers.get_mut(&peer.item);
+    if let (Some(end), Some(state)) = (end, state) {
+        state.is_said_at(end);
+    }
+}
