@@ -130,7 +130,7 @@ impl Turn<'_> {
     /// Notes what an IKE SA is to ask.
     fn wish(&mut self, sa: &mut IkeSa) {
         let now = self.now;
-        let (gone, old) = self.out_of_date(sa.own_spi());
+        let (gone, old) = self.out_of_date(sa.own_spi(), usize::MAX);
         for (policy, spi) in old {
             sa.wishes.push_back(Wish::Child { policy, replaces: Some(spi) });
         }
@@ -148,14 +148,22 @@ impl Turn<'_> {
         }
     }
 
-    /// Children of an IKE SA whose policy is another now, and those whose keys are old, which are to be replaced.
-    pub(super) fn out_of_date(&mut self, of: u64) -> (Vec<u32>, Vec<(Arc<Policy>, u32)>) {
+    /// Children of an IKE SA whose policy is another now, and those whose keys are old, which are to be replaced: at most
+    /// so many at once.
+    pub(super) fn out_of_date(
+        &mut self,
+        of: u64,
+        most: usize,
+    ) -> (Vec<u32>, Vec<(Arc<Policy>, u32)>) {
         let (mut gone, mut old) = (Vec::new(), Vec::new());
         for child in self.ike.children.values_mut().filter(|child| child.of == of) {
             let policy = self.settings.policy(child.policy.item);
             if policy.is_none_or(|policy| *policy != child.policy) {
                 gone.push(child.spis[0]);
-            } else if (self.now >= child.renew || child.sequence >= LAST) && !child.is_replaced {
+            } else if (self.now >= child.renew || child.sequence >= LAST)
+                && !child.is_replaced
+                && old.len() < most
+            {
                 child.is_replaced = true;
                 old.push((child.policy.clone(), child.spis[0]));
             }

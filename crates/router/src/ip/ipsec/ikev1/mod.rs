@@ -172,6 +172,12 @@ impl Sa {
         self.stage == Stage::Up
     }
 
+    /// Whether a child is asked for: strongSwan knows but three quick modes of an SA at a time, and forgets how the
+    /// first of four was encrypted.
+    pub(super) fn asks(&self) -> bool {
+        self.quick.values().any(|one| one.began && !one.is_done)
+    }
+
     pub(super) fn of(&self) -> Of {
         let (ends, in_nat, began) = (self.ends, self.in_nat, self.began);
         Of { spi: self.own_cookie(), ends, in_nat, began }

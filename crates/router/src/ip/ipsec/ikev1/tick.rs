@@ -37,7 +37,7 @@ impl Turn<'_> {
         };
         let Some(mut sa) = self.ike.v1.remove(&cookie) else { return false };
         let is_asked = sa.quick.values().any(|one| !one.is_done && one.policy.item == policy.item);
-        if sa.is_up() && !is_asked {
+        if sa.is_up() && !is_asked && !sa.asks() {
             self.begin_quick(&mut sa, policy, None);
         }
         self.ike.v1.insert(cookie, sa);
@@ -134,7 +134,7 @@ impl Turn<'_> {
 
     /// Children whose policy is another now, or whose keys are old.
     fn look_at_children(&mut self, sa: &mut Sa) {
-        let (gone, old) = self.out_of_date(sa.own_cookie());
+        let (gone, old) = self.out_of_date(sa.own_cookie(), usize::from(!sa.asks()));
         if !gone.is_empty() {
             self.inform_v1(sa, payload::DELETE, &Delete::Esp(gone.clone()).write());
             gone.into_iter().for_each(|spi| self.end_child(spi));
