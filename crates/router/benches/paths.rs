@@ -531,17 +531,18 @@ fn sessions(c: &mut Criterion) {
             run(c, &format!("{}, in and out{with}", kind.0), &mut device, &traffic);
         }
     }
-    for (name, proposal) in [
-        ("AES-128-GCM", "enc-algorithms=aes-128-gcm"),
-        ("AES-128-CBC and SHA-1", "enc-algorithms=aes-128-cbc auth-algorithms=sha1"),
-        ("AES-256-CBC and SHA-256", "enc-algorithms=aes-256-cbc auth-algorithms=sha256"),
+    let of = sessions::ipsec;
+    for (name, (server, client)) in [
+        ("IPsec, AES-128-GCM", of("enc-algorithms=aes-128-gcm")),
+        ("IPsec, AES-128-CBC and SHA-1", of("enc-algorithms=aes-128-cbc auth-algorithms=sha1")),
+        ("IPsec, AES-256-CBC and SHA-256", of("enc-algorithms=aes-256-cbc auth-algorithms=sha256")),
+        ("WireGuard", sessions::wireguard()),
     ] {
-        let (server, client) = sessions::ipsec(proposal);
         for (len, payload) in [(64, 18), (1400, 1354)] {
             let kind = (name, &server[..], &client[..]);
             let (mut device, mut traffic) = sessions::logged_in(kind, "", flows, payload);
             traffic.truncate(1);
-            run(c, &format!("IPsec, {name}, {len} bytes, out"), &mut device, &traffic);
+            run(c, &format!("{name}, {len} bytes, out"), &mut device, &traffic);
         }
     }
     let bond = "/interface bonding add slaves=ether2 mode=balance-xor\n";

@@ -7,7 +7,7 @@
 //!                 └─► clippy ─► docs ─► fuzz ─► bare ─► swarm (nice 19) ─┘
 //! ```
 //!
-//! The tests wait more than they compute: on two cores a third of the time is theirs. So twice as many of a test
+//! The tests wait more than they compute: on two cores a third of the time is theirs. So four times as many of a test
 //! program's run at once as usual, and what only computes runs beside them, with what they leave over.
 //! All of them use one build, that of `cargo test`: what is measured here is whether it runs, not how
 //! fast, and a release build would be a third of the time. Programs are run as that build made them: `cargo run`
@@ -183,13 +183,13 @@ fn test(root: &Path) -> Result<(), String> {
     }
 }
 
-/// A command that runs tests, two for each core unless the user has said how many.
+/// A command that runs tests, four for each core unless the user has said how many: they wait most of their time.
 fn test_command(root: &Path, arguments: &[&str]) -> Command {
     const THREADS: &str = "RUST_TEST_THREADS";
     let mut command = command(root, arguments);
     if std::env::var_os(THREADS).is_none() {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        command.env(THREADS, (2 * cores).to_string());
+        command.env(THREADS, (4 * cores).to_string());
     }
     command
 }

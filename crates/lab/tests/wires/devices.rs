@@ -115,6 +115,7 @@ fn is_pinged(testbed: &WiredTestbed, has_ping: bool) {
 
 #[test]
 fn the_kernel_forwards_and_bridges() {
+    let _turn = crate::turn();
     if skipped(&[]) {
         return;
     }
@@ -135,6 +136,7 @@ fn the_kernel_forwards_and_bridges() {
 /// routes and rules.
 #[test]
 fn what_is_kept_makes_it_again() {
+    let _turn = crate::turn();
     if skipped(&["ethtool", "nft"]) {
         return;
     }
@@ -169,6 +171,7 @@ fn what_is_kept_makes_it_again() {
 
 #[test]
 fn rules_are_read_and_connections_tracked() {
+    let _turn = crate::turn();
     if skipped(&["nft"]) {
         return;
     }
@@ -193,6 +196,7 @@ fn rules_are_read_and_connections_tracked() {
 
 #[test]
 fn every_client_has_a_class_at_both_ends() {
+    let _turn = crate::turn();
     if skipped(&["tc"]) {
         return;
     }
@@ -209,6 +213,7 @@ fn every_client_has_a_class_at_both_ends() {
 
 #[test]
 fn our_router_in_the_kernels_place() {
+    let _turn = crate::turn();
     if skipped(&[]) {
         return;
     }
@@ -228,6 +233,7 @@ fn our_router_in_the_kernels_place() {
 /// classes passed, routes there.
 #[test]
 fn the_kernel_and_our_router_by_ipv6() {
+    let _turn = crate::turn();
     if skipped(&["nft", "tc"]) {
         return;
     }
@@ -277,6 +283,7 @@ fn the_kernel_and_our_router_by_ipv6() {
 
 #[test]
 fn one_per_cent_lost_is_found_to_the_frame() {
+    let _turn = crate::turn();
     if skipped(&["nft"]) {
         return;
     }
@@ -310,6 +317,7 @@ fn one_per_cent_lost_is_found_to_the_frame() {
 
 #[test]
 fn by_turns() {
+    let _turn = crate::turn();
     if skipped(&["nft"]) {
         return;
     }
@@ -349,6 +357,7 @@ fn by_turns() {
 /// What is sent and does not come is told apart: the row names who sent, and what that cost.
 #[test]
 fn both_generators_and_a_row_says_which() {
+    let _turn = crate::turn();
     if skipped(&[]) {
         return;
     }
@@ -368,6 +377,7 @@ fn both_generators_and_a_row_says_which() {
 /// Also where it is not installed: then it says which package has it.
 #[test]
 fn testpmd_forwards_and_does_nothing_else() {
+    let _turn = crate::turn();
     if skipped(&[]) {
         return;
     }
@@ -405,6 +415,7 @@ fn testpmd_forwards_and_does_nothing_else() {
 
 #[test]
 fn what_the_kernel_cannot_do_is_said() {
+    let _turn = crate::turn();
     if skipped(&["nft"]) {
         return;
     }

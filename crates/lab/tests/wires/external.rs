@@ -74,6 +74,7 @@ fn measure(rig: &Rig, backends: [&str; 2], net: Net, patch: bool) -> Result<Resu
 
 #[test]
 fn a_kernel_between_two_interfaces() {
+    let _turn = crate::turn();
     let others = net(["10.1.0.2", "10.2.0.2"], ["10.1.0.1", "10.2.0.254"]);
     for (backends, net) in [
         (["xdp", "packet"], Net::default()),
@@ -107,6 +108,7 @@ fn a_kernel_between_two_interfaces() {
 
 #[test]
 fn a_cable_is_the_tester_alone() {
+    let _turn = crate::turn();
     let Some(rig) = rig(&[]) else { return };
     let _patch = Patch::new(&rig).unwrap();
     let results = measure(&rig, ["packet", "packet"], Net::default(), true).unwrap();
@@ -118,6 +120,7 @@ fn a_cable_is_the_tester_alone() {
 
 #[test]
 fn nobody_at_the_other_end_is_said() {
+    let _turn = crate::turn();
     let Some(rig) = rig(&[]) else { return };
     // One address of two.
     ask(&rig.device, "ip address add 198.18.0.1/24 dev d0").unwrap();
@@ -136,6 +139,7 @@ fn why_not(rig: &Rig) -> String {
 /// measured.
 #[test]
 fn ways_that_carry_nothing_are_said() {
+    let _turn = crate::turn();
     let Some(rig) = rig(&["sysctl"]) else { return };
     route(&rig, &Net::default());
     ask(&rig.device, "ip rule add iif d1 blackhole pref 10").unwrap();
@@ -157,6 +161,7 @@ fn ways_that_carry_nothing_are_said() {
 /// that it forwards without loss.
 #[test]
 fn one_that_loses_some_is_measured() {
+    let _turn = crate::turn();
     let Some(rig) = rig(&["sysctl", "nft"]) else { return };
     route(&rig, &Net::default());
     for words in [

@@ -13,6 +13,7 @@ use wire::{FrameLen, PacketRate};
 
 #[test]
 fn both_ways_and_exactly() {
+    let _turn = crate::turn();
     let Some(pair) = Veth::new() else { return };
     let stream = |id: u8| {
         let fields = vec![(measure::Field::SrcPort, Values::Range(1024, 2047))];

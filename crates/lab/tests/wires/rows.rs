@@ -50,6 +50,7 @@ fn is_of_a_busy_machine(row: &Row) -> bool {
 
 #[test]
 fn every_row_forwards_every_frame_and_counters_agree() {
+    let _turn = crate::turn();
     let tables = [Family::Ipv4, Family::Ipv6].map(|family| Table::synthetic(family, 9000, 1));
     for configuration in ALL {
         let family = configuration.family;
@@ -107,6 +108,7 @@ fn matches_nothing(device: &mut Device, configuration: &Configuration) {
 
 #[test]
 fn fasttracked_and_masqueraded() {
+    let _turn = crate::turn();
     let configuration = ALL.iter().find(|c| c.name == "fasttrack").unwrap();
     let (mut device, wires) = Device::new(2).unwrap();
     let Ok(wires) = <[_; 2]>::try_from(wires) else { panic!("two wires") };
@@ -125,6 +127,7 @@ fn fasttracked_and_masqueraded() {
 
 #[test]
 fn every_packet_passes_its_clients_queue() {
+    let _turn = crate::turn();
     let configuration = ALL.iter().find(|c| c.name == "25-simple-queues").unwrap();
     let (mut device, wires) = Device::new(2).unwrap();
     let Ok(wires) = <[_; 2]>::try_from(wires) else { panic!("two wires") };
@@ -145,6 +148,7 @@ fn every_packet_passes_its_clients_queue() {
 
 #[test]
 fn a_plan_on_one_core_and_on_two() {
+    let _turn = crate::turn();
     let none: Vec<_> = ALL.iter().filter(|c| c.name == "none").collect();
     assert_eq!(none.iter().filter(|c| c.family == Family::Ipv6).count(), 1);
     for pair in [None, placement::pair()] {
@@ -203,6 +207,7 @@ fn a_plan_on_one_core_and_on_two() {
 /// A rate by a goal of RFC 9971, named with its lengths, beside the one at the highest load.
 #[test]
 fn a_plan_with_a_criterion() {
+    let _turn = crate::turn();
     let Some(pair) = placement::pair() else { return left_out::left_out("one processor") };
     let goal = Goal {
         initial_trial: Duration::from_millis(2),

@@ -98,6 +98,7 @@ const SIZES: &str = "frame-sizes = [1518, 1519, 9018, 9860, \"64:1,9018:7\", \"I
 /// In virtual time: the wire carries what the arithmetic says, to the frame, and nothing is lost.
 #[test]
 fn the_wire_carries_what_it_carries_of_them() {
+    let _turn = crate::turn();
     let raised = "/interface ethernet set [find mtu<9842] mtu=9842";
     let kinds = ["throughput", "latency", "frame-loss", "back-to-back", "recovery"];
     for (flows, script, more) in [
@@ -137,6 +138,7 @@ fn the_wire_carries_what_it_carries_of_them() {
 /// Streams and replays of any length, each known again.
 #[test]
 fn streams_and_replays_come_back_whole() {
+    let _turn = crate::turn();
     let stream = |stack, sizes| {
         format!(
             "[[stream]]\nstack = \"{stack}\"\nsizes = {sizes}\nrate = \"1kpps\"\npackets = 50\n"
@@ -171,6 +173,7 @@ fn streams_and_replays_come_back_whole() {
 /// TCP with an MSS of 8960: through the router, and back, byte for byte.
 #[test]
 fn connections_of_long_segments() {
+    let _turn = crate::turn();
     let talk = "[[procedure]]\nkind = \"tcp-connections\"\nrequest = 64\nresponse = 20000\n\
                 [[procedure]]\nkind = \"tcp-transactions\"\nconnections = 5\ntransactions = 5\n\
                 response = 200000\nwindow = 1000000\n[[procedure]]\nkind = \"tcp-path\"\n\
@@ -196,6 +199,7 @@ fn connections_of_long_segments() {
 /// Where no frame is longer than usual, nothing of it is typed.
 #[test]
 fn usual_frames_change_nothing() {
+    let _turn = crate::turn();
     let plan = read("frame-sizes = [64, 1518]\nflows = \"pair\"", &procedures(&["throughput"]));
     let results = measure(&plan, Device::BuiltIn, ROUTER, None);
     assert_eq!(results.configurations[0].script.trim_end(), ROUTER);
@@ -219,6 +223,7 @@ fn every_length_came(results: &SuiteResults) {
 
 #[test]
 fn by_the_clock_in_memory() {
+    let _turn = crate::turn();
     let Some(pair) = placement::pair() else { return left_out::left_out("one processor") };
     let results = measure(&read(FEW, CARRIED), Device::BuiltIn, ROUTER, Some(pair));
     every_length_came(&results);
@@ -242,6 +247,7 @@ fn allowed(programs: &[&str]) -> Option<Pair> {
 
 #[test]
 fn the_kernels_interfaces_are_given_the_mtu() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&[]) else { return };
     for (flows, line) in [("pair", "ip address add"), ("hosts", "master br0")] {
         let plan = read(&FEW.replace("pair", flows), CARRIED);
@@ -258,6 +264,7 @@ fn the_kernels_interfaces_are_given_the_mtu() {
 /// By AF_XDP in several buffers, and by AF_PACKET; interfaces that do not carry them are refused.
 #[test]
 fn interfaces_carry_them_or_are_refused() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&[]) else { return };
     let plan = read(FEW, CARRIED);
     for (longest, refused) in [(9860, None), (9018, Some("9000, which carries frames of 9018"))] {

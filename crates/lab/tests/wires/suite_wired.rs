@@ -111,6 +111,7 @@ fn is_sound(results: &SuiteResults, cells: usize) {
 
 #[test]
 fn the_kernel_is_told_what_the_plan_says() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&["nft"]) else { return };
     let results = measure(Device::Linux, pair);
     // Two sizes with throughput and latency, one reset, for each of three modifiers.
@@ -126,6 +127,7 @@ fn the_kernel_is_told_what_the_plan_says() {
 
 #[test]
 fn whatever_is_between_two_interfaces() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&[]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
@@ -184,6 +186,7 @@ fn bridged(ports: usize, pair: Pair) -> Rig {
 /// A bridge of two ports: the kernel is told to be one, or its owner has made it one.
 #[test]
 fn bridges_have_two_ports_there() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&[]) else { return };
     let bridge = bridge("ports = 2", "forwarding");
     let rig = bridged(2, pair);
@@ -210,6 +213,7 @@ fn flush(rig: &Rig) -> String {
 /// congested by two.
 #[test]
 fn and_four() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&[]) else { return };
     let plan = BRIDGE_OF_FOUR;
     let rig = bridged(4, pair);
@@ -321,6 +325,7 @@ fn said(results: &SuiteResults, procedure: &str, words: &str) -> usize {
 
 #[test]
 fn connections_are_forgotten_between_trials() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&["nft"]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     gateway(&rig);
@@ -412,6 +417,7 @@ fn speaks(rig: &Rig, stop: &Arc<AtomicBool>) -> [JoinHandle<()>; 2] {
 
 #[test]
 fn what_a_device_is_asked_and_told() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&[]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     ask(&rig.device, "sysctl -qw net.ipv4.ip_forward=1").unwrap();
@@ -448,6 +454,7 @@ fn what_a_device_is_asked_and_told() {
 
 #[test]
 fn nobody_at_the_other_end_is_said() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&[]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     let external = external(&rig, Modifier::FiltersLast);
@@ -460,6 +467,7 @@ fn nobody_at_the_other_end_is_said() {
 /// A device that answers ARP, and lets nothing through one way: found before anything is measured.
 #[test]
 fn a_way_that_carries_nothing_is_said() {
+    let _turn = crate::turn();
     let Some(pair) = allowed(&[]) else { return };
     let rig = Rig::new(Some(pair)).unwrap();
     for line in [

@@ -6,6 +6,7 @@
 
 use super::device::{CHUNK, Device, own_mac};
 use port::{Batch, Port};
+use router::interface::wireguard::key_pair;
 use std::time::Duration;
 use wire::MacAddr;
 use wire::craft::{self, ip};
@@ -47,6 +48,23 @@ pub(crate) fn ipsec(proposal: &str) -> (String, String) {
     let nets = ["10.0.1.0/24", "10.0.9.0/24"];
     let [near, far] = ["10.0.2.254", "10.0.2.1"];
     (end(far, far, nets), end(near, near, [nets[1], nets[0]]))
+}
+
+/// The same of WireGuard.
+pub(crate) fn wireguard() -> (String, String) {
+    let [server, client] = [1, 2].map(|n| key_pair(&[n; 32]));
+    let end = |[secret, public]: [&str; 2], other: &str, to: &str| {
+        format!(
+            "/interface wireguard add name=wg private-key=\"{secret}\"
+/interface wireguard peers add interface=wg public-key=\"{public}\" endpoint-address={other} \
+endpoint-port=13231 allowed-address={to} persistent-keepalive=1s
+/ip route add dst-address={to} gateway=wg\n"
+        )
+    };
+    (
+        end([&server[0], &client[1]], "10.0.2.1", "10.0.9.0/24"),
+        end([&client[0], &server[1]], "10.0.2.254", "10.0.1.0/24"),
+    )
 }
 
 /// Frames for each port.
