@@ -24,6 +24,7 @@ const FILES: &[(&str, usize)] = &[
     ("vlan-campus.rsc", 98),
     ("vpn-server.rsc", 97),
     ("vrrp-pair.rsc", 100),
+    ("wireguard-v7.rsc", 100),
 ];
 
 /// Of all commands together.

@@ -8,7 +8,7 @@
 
 use super::leave::way_to;
 use super::local::{no_listener, refuse};
-use super::{Onward, l2tp, link_in, local_out, output, pppoe, reason, v6};
+use super::{Onward, l2tp, link_in, local_out, output, pppoe, reason, v6, wireguard};
 use crate::discard::Discard;
 use crate::fast;
 use crate::fast::enclose;
@@ -320,13 +320,14 @@ pub(super) fn decapsulate(r: &mut Router, now: Moment, p: Packet) {
 
 /// Whether such interfaces stand on routes: what comes by them comes out of packets for the router.
 pub(super) fn is_one(kind: Kind) -> bool {
-    matches!(kind, Kind::Tunnel { .. } | Kind::Session(_))
+    matches!(kind, Kind::Tunnel { .. } | Kind::Session(_) | Kind::Wireguard(_))
 }
 
 /// What a recipe has taken out of a tunnel's outer packet comes in by the tunnel.
 pub(super) fn inside_again(r: &mut Router, now: Moment, interface: InterfaceId, frame: Frame) {
     match r.program.interface(interface).kind {
         Kind::Tunnel { at, .. } => inside(r, now, at, frame, true),
+        Kind::Wireguard(_) => wireguard::inside(r, now, interface, frame),
         _ => pppoe::inside_again(r, now, interface, frame),
     }
 }

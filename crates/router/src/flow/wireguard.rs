@@ -8,9 +8,11 @@
 //! ```
 
 use super::link_in;
-use super::tunnel::{MOST, in_one_piece, send_outer};
+use super::tunnel::{MOST, in_one_piece, leads_back, send_outer};
 use crate::discard::Discard;
+use crate::fast;
 use crate::interface::InterfaceId;
+use crate::interface::ingress::Arrival;
 use crate::interface::wireguard::menu::encoded;
 use crate::interface::wireguard::noise::{self, Key, Timestamp};
 use crate::interface::wireguard::state::{
@@ -163,23 +165,42 @@ fn ip(packet: &[u8]) -> Option<(u16, usize, IpAddr)> {
     (len <= packet.len()).then_some((ether_type, len, source))
 }
 
-/// What was inside comes in by its interface.
+/// What was inside comes in by its interface, as by a port: most packets by the recipe of their flow.
 fn come_in(r: &mut Router, now: Moment, interface: InterfaceId, frame: Frame) {
     let len = (frame.len() - LINK) as u64;
     r.stats.interface_counts[interface.index()].rx.add(len);
     if !r.program.runs(interface) {
         return r.discard_frame(frame, Discard::InterfaceDown);
     }
+    let mut one = r.io.spare.pop().unwrap_or_default();
+    one.push(frame);
+    r.link.depth += 1;
+    fast::receive(r, now, interface, &mut one);
+    r.link.depth -= 1;
+    r.io.spare.push(one);
+}
+
+/// The same box by box.
+pub(super) fn inside(r: &mut Router, now: Moment, interface: InterfaceId, frame: Frame) {
     let (layers, malformed) = match layers::network(r.io.slab.bytes(&frame)) {
         Ok(layers) => (layers, None),
         Err(malformed) => (Layers::default(), Some(malformed)),
     };
+    let arrival = Arrival::of(interface, r.io.slab.bytes(&frame)).map(|(arrival, _)| arrival);
     let mut p = r.packet(frame, layers, interface);
-    (p.malformed, p.arrived_len) = (malformed, p.frame.len() as u16);
+    (p.malformed, p.arrived_len, p.arrival) = (malformed, p.frame.len() as u16, arrival);
     r.tell(|| Event::Decapsulated(interface));
-    r.link.depth += 1;
     link_in(r, now, p, interface);
-    r.link.depth -= 1;
+}
+
+/// To whom a frame's packet is.
+fn destination(frame: &[u8]) -> Option<IpAddr> {
+    let packet = frame.get(LINK..)?;
+    match u16::from_be_bytes(*frame[12..].first_chunk()?) {
+        ETHERTYPE_IPV4 => Some((*packet.get(16..)?.first_chunk::<4>()?).into()),
+        ETHERTYPE_IPV6 => Some((*packet.get(24..)?.first_chunk::<16>()?).into()),
+        _ => None,
+    }
 }
 
 /// A packet leaves by an interface: to the peer whose its destination is.
@@ -198,22 +219,18 @@ pub(super) fn encrypt(
         return r.finish_out(frame, |r, frame| encrypt(r, now, interface, at, frame));
     }
     let program = r.program.clone();
-    let bytes = r.io.slab.bytes(&frame);
-    let to: Option<IpAddr> = match u16::from_be_bytes([bytes[12], bytes[13]]) {
-        ETHERTYPE_IPV4 => {
-            bytes[LINK..].get(16..).and_then(|to| to.first_chunk::<4>()).map(|to| (*to).into())
-        }
-        ETHERTYPE_IPV6 => {
-            bytes[LINK..].get(24..).and_then(|to| to.first_chunk::<16>()).map(|to| (*to).into())
-        }
-        _ => None,
+    let Some(to) = destination(r.io.slab.bytes(&frame)) else {
+        return r.discard_frame(frame, Discard::UnknownProtocol);
     };
-    let Some(to) = to else { return r.discard_frame(frame, Discard::UnknownProtocol) };
     let at = usize::from(at.0);
     let Some(peer) = program.wireguards.get(at).and_then(|one| one.allowed.find(to)) else {
         return r.discard_frame(frame, Discard::OutsidePolicy);
     };
-    if r.link.depth >= MOST {
+    // What would come back for ever is not encrypted: each time it would be counted.
+    let end = r.link.wireguard.peers.get(&program.wireguards[at].peers[peer].item);
+    let end = end.and_then(|state| state.endpoint).filter(|_| r.link.depth > 0);
+    let is_loop = end.is_some_and(|(_, end)| leads_back(r, interface, end.address));
+    if is_loop || r.link.depth >= MOST {
         return r.discard_frame(frame, Discard::TunnelLoop);
     }
     r.count_out(interface, frame.len() - LINK, false);

@@ -285,7 +285,11 @@ impl Way {
             if program.session(way.port).is_some_and(|session| !session.has_header()) {
                 break;
             }
-            if !matches!(interface.kind, Kind::Ethernet { .. } | Kind::Tunnel { .. }) {
+            let ends = matches!(
+                interface.kind,
+                Kind::Ethernet { .. } | Kind::Tunnel { .. } | Kind::Wireguard(_)
+            );
+            if !ends {
                 // It waits there, and goes on interface by interface.
                 if program.is_shaped_above(way.port) {
                     break;
@@ -302,8 +306,9 @@ impl Way {
                 // Its outer packet has a way of its own.
                 Kind::Tunnel { .. } if is_labelled => return None,
                 Kind::Tunnel { .. } => break,
-                // Each packet is encrypted anew.
-                Kind::Absent | Kind::Wireguard(_) => return None,
+                Kind::Wireguard(_) if is_labelled => return None,
+                Kind::Wireguard(_) => break,
+                Kind::Absent => return None,
                 Kind::Session(_) if is_labelled => return None,
                 Kind::Session(at) => {
                     let session = &program.sessions.get(at)?.session;

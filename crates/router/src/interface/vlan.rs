@@ -19,6 +19,7 @@ use super::menu::{ANY_INTERFACE, ARP_MODE, ARP_TIMEOUT};
 use super::pppoe::menu::is_client;
 use super::tunnel::menu::{GRE, IPIP, SIX_TO_FOUR};
 use super::vrrp::menu::VRRP;
+use super::wireguard::menu::WIREGUARD;
 use crate::facility::Facility;
 use config::{Item, Menu, MenuKind, Property, Tree, Type, Value};
 use wire::layers::{ETHERTYPE_SVLAN, ETHERTYPE_VLAN};
@@ -144,7 +145,7 @@ pub fn check(tree: &Tree, vlan: &Item) -> Result<(), String> {
 /// It is a tunnel of IP packets.
 pub(super) fn no_point_to_point(tree: &Tree, name: &str) -> Result<(), String> {
     let is = |item: &Item| matches!(item.get("name"), Some(Value::Text(text)) if text == name);
-    for menu in [&IPIP, &GRE, &SIX_TO_FOUR] {
+    for menu in [&IPIP, &GRE, &SIX_TO_FOUR, &WIREGUARD] {
         if tree.items(menu.path).iter().any(|item| is(item)) {
             return Err(format!("failure: {name} carries no Ethernet frames; eoip does"));
         }

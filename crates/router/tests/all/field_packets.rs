@@ -267,6 +267,25 @@ const CASES: &[(&str, &str, &[Packet])] = &[
             ),
         ],
     ),
+    (
+        "wireguard-v7",
+        "/ip dhcp-client remove [find interface=ether1]
+         /ip address add address=203.0.113.2/24 interface=ether1\n/ip route add gateway=203.0.113.1
+         /interface wireguard peers set site-b endpoint-address=198.51.100.77 persistent-keepalive=0s",
+        &[
+            (
+                "ether2 192.168.88.10:1000 via 192.168.88.1 > 8.8.8.8:53 udp",
+                "ether1 203.0.113.2:1000 > 8.8.8.8:53",
+            ),
+            // To the other site: it waits, and a handshake is begun.
+            ("ether2 192.168.88.10:1000 via 192.168.88.1 > 192.168.90.9:53 udp", "-"),
+            ("get :put [/interface wireguard peers get [find name=site-b] tx]", "148"),
+            // A laptop is waited for; whoever speaks without knowing a key is not answered.
+            ("ether2 192.168.88.10:1000 via 192.168.88.1 > 10.77.0.3:53 udp", "-"),
+            ("ether1 198.18.0.9:1 via 203.0.113.2 > 203.0.113.2:51820 udp", "-"),
+            ("ether1 198.18.0.9:1 via 203.0.113.2 > 203.0.113.2:80 tcp", "-"),
+        ],
+    ),
 ];
 
 /// What a provider gives by DHCP.

@@ -357,7 +357,10 @@ fn changes() {
         );
         pair.balanced();
     }
+    pair.routers[0].run("/interface bridge add name=b protocol-mode=none");
     for (line, error) in [
+        ("/interface bridge port add bridge=b interface=wg", "carries no Ethernet frames"),
+        ("/interface vlan add interface=wg vlan-id=7", "carries no Ethernet frames"),
         ("/interface wireguard add private-key=word", "44 characters of base64"),
         (
             "/interface wireguard peers add interface=wg",
@@ -405,4 +408,30 @@ fn keys_that_are_made() {
         public.trim()
     );
     assert_eq!(text.trim(), expected.trim());
+}
+
+/// What is inside goes by the recipes of its flows, both ways; outer packets meet the firewall as any others.
+#[test]
+fn packets_inside_have_recipes() {
+    for tracking in ["no", "yes"] {
+        let mut pair = pair("");
+        for rig in &mut pair.routers {
+            rig.run(&format!("/ip firewall connection tracking set enabled={tracking}"));
+        }
+        for _ in 0..3 {
+            pair.pass(&datagram(&[1; 64]).build());
+            pair.pass_back(&answer(&[2; 64]).build());
+        }
+        let quick = |pair: &Pair| [0, 1].map(|n| pair.routers[n].router.path_counts().replayed);
+        let before = quick(&pair);
+        for _ in 0..10 {
+            let sent = datagram(&[1; 64]);
+            assert_eq!(pair.pass(&sent.build()), [arrived(&sent)], "{}", state(&mut pair));
+            assert_eq!(pair.pass_back(&answer(&[2; 64]).build()).len(), 1);
+        }
+        let (after, least) = (quick(&pair), if tracking == "yes" { 20 } else { 0 });
+        let is_quick = (0..2).all(|n| after[n] - before[n] >= least);
+        assert!(is_quick, "{before:?} {after:?} {}", state(&mut pair));
+        pair.balanced();
+    }
 }
