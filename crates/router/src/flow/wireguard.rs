@@ -7,8 +7,8 @@
 //!                        └─ a handshake's message
 //! ```
 
-use super::link_in;
 use super::tunnel::{MOST, in_one_piece, leads_back, send_outer};
+use super::{link_in, v6};
 use crate::discard::Discard;
 use crate::fast;
 use crate::interface::InterfaceId;
@@ -18,21 +18,23 @@ use crate::interface::wireguard::noise::{self, Key, Timestamp};
 use crate::interface::wireguard::state::{
     Due, Handshake, MOST_WAITING, PeerState, REJECT_AFTER_MESSAGES, Session,
 };
-use crate::interface::wireguard::{OUTER, Peer, Wireguard, WireguardAt};
+use crate::interface::wireguard::{Peer, Wireguard, WireguardAt};
 use crate::ip::datagram::{self, End};
-use crate::ip::dns::resolver::{lookup, own_address};
+use crate::ip::dns::resolver::{self, lookup, own_address};
 use crate::ip::icmp::write_ipv4;
-use crate::packet::Packet;
+use crate::ipv6;
+use crate::packet::{Ends, Packet};
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
 use config::quote_always;
 use port::Frame;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wire::Moment;
+use wire::checksum::{self, Sum};
 use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
 use wire::wireguard::{DATA, Data, MAC, Message, TAG, padded};
-use wire::{Moment, checksum};
 
 /// Ethernet's header, which is there for the form alone.
 const LINK: usize = 14;
@@ -52,15 +54,17 @@ fn listener(r: &Router, port: u16) -> Option<usize> {
     r.program.wireguards.iter().position(|one| one.enabled && one.port == port)
 }
 
-/// A datagram has come to LOCAL IN.
+/// A datagram of either family has come to LOCAL IN.
 pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
-    let Some(p) = in_one_piece(r, p) else { return };
-    let tuple = p.layers.tuple;
-    let Some(bytes) = r.datagram(&p) else { return r.discard(p, Discard::MalformedTunnel) };
-    let ends = (
-        End { address: tuple.dst, port: tuple.dst_port },
-        End { address: tuple.src, port: tuple.src_port },
-    );
+    let is_six = p.layers.ether_type == ETHERTYPE_IPV6;
+    let Some(p) = (if is_six { Some(p) } else { in_one_piece(r, p) }) else { return };
+    let bytes = match is_six {
+        true => ipv6::datagram::payload(r, &p).filter(|_| p.rest.is_empty()),
+        false => r.datagram(&p),
+    };
+    let Some(bytes) = bytes else { return r.discard(p, Discard::MalformedTunnel) };
+    let (from, own) = resolver::ends(&p);
+    let ends = (own, from);
     match Message::read(bytes) {
         None => r.discard(p, Discard::MalformedTunnel),
         Some(Message::Data(data)) => {
@@ -79,7 +83,13 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
 }
 
 /// A message of data, which begins behind UDP's header.
-fn data_in(r: &mut Router, now: Moment, p: Packet, ends: (End, End), data: (Data, usize)) {
+fn data_in(
+    r: &mut Router,
+    now: Moment,
+    p: Packet,
+    ends: (SocketAddr, SocketAddr),
+    data: (Data, usize),
+) {
     r.at(Step::Decapsulation);
     let start = usize::from(p.layers.l4) + UDP;
     match open(r, now, p, ends, (data.0, start, start + data.1)) {
@@ -94,12 +104,12 @@ fn open(
     r: &mut Router,
     now: Moment,
     mut p: Packet,
-    (own, from): (End, End),
+    (own, from): (SocketAddr, SocketAddr),
     (data, start, end): (Data, usize, usize),
 ) -> Result<Option<(InterfaceId, Frame)>, (Packet, Discard)> {
     let program = r.program.clone();
     let found = place_of_number(r, data.receiver).filter(|(at, _)| {
-        program.wireguards.get(*at).is_some_and(|one| one.enabled && one.port == own.port)
+        program.wireguards.get(*at).is_some_and(|one| one.enabled && one.port == own.port())
     });
     let Some(place) = found else { return Err((p, Discard::NoSecurityAssociation)) };
     let (wireguard, peer) =
@@ -120,7 +130,7 @@ fn open(
     }
     session.window.note(data.counter);
     state.bytes[0] += (end - start) as u64;
-    state.endpoint = Some((Some(own.address), from));
+    state.endpoint = Some((Some(own.ip()), from));
     let (inside, is_data) = (start + DATA..end - TAG, end - TAG > start + DATA);
     state.heard_from(now, is_data);
     let (is_new, is_stale) = (state.used(now, data.receiver), is_data && state.is_stale(now));
@@ -229,7 +239,10 @@ pub(super) fn encrypt(
     // What would come back for ever is not encrypted: each time it would be counted.
     let end = r.link.wireguard.peers.get(&program.wireguards[at].peers[peer].item);
     let end = end.and_then(|state| state.endpoint).filter(|_| r.link.depth > 0);
-    let is_loop = end.is_some_and(|(_, end)| leads_back(r, interface, end.address));
+    let is_loop = end.is_some_and(|(_, end)| match end.ip() {
+        IpAddr::V4(v4) => leads_back(r, interface, v4.into()),
+        IpAddr::V6(v6) => ipv6::datagram::way_toward(r, v6.into()) == Some(interface),
+    });
     if is_loop || r.link.depth >= MOST {
         return r.discard_frame(frame, Discard::TunnelLoop);
     }
@@ -272,7 +285,10 @@ fn send(r: &mut Router, now: Moment, wireguard: &Wireguard, peer: &Peer, frame: 
         return r.discard_frame(sealed, Discard::TunnelLoop);
     }
     r.link.depth += 1;
-    send_outer(r, now, sealed, false);
+    match r.io.slab.bytes(&sealed)[12..14] == ETHERTYPE_IPV6.to_be_bytes() {
+        true => v6::local_out(r, now, sealed, InterfaceId::NONE),
+        false => send_outer(r, now, sealed, false),
+    }
     r.link.depth -= 1;
 }
 
@@ -290,49 +306,93 @@ fn sealed(
     let most = usize::from(r.program.interface(wireguard.interface).mtu);
     let inside = padded(packet.len()).min(most).max(packet.len());
     let udp = UDP + DATA + inside + TAG;
-    let Some(mut new) = r.io.pool.alloc(LINK + 20 + udp) else { return Err(Discard::FramesShort) };
-    let identification = r.link.next_identification();
     let state = r.link.wireguard.peers.get_mut(&peer.item);
-    let Some(state) = state.filter(|state| state.current.is_some()) else {
-        r.io.pool.free(new);
-        return Err(Discard::NoSecurityAssociation);
+    let state = state.ok_or(Discard::NoSecurityAssociation)?;
+    let session = state.current.as_mut().ok_or(Discard::NoSecurityAssociation)?;
+    let pool = &mut r.io.pool;
+    let new = match (own.ip(), to.ip()) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            let mut new = pool.alloc(LINK + 20 + udp).ok_or(Discard::FramesShort)?;
+            let bytes = slab.bytes_mut(&mut new);
+            bytes[..12].fill(0);
+            bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
+            write_ipv4(&mut bytes[LINK..], 0, protocol::UDP, src.into(), dst.into());
+            bytes[18..20].copy_from_slice(&r.link.identification.to_be_bytes());
+            bytes[24..26].fill(0);
+            let sum = checksum::of(&bytes[LINK..34]);
+            bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+            seal(&mut bytes[34..], (own.port(), to.port()), session, packet);
+            new
+        }
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            let ends = Ends { src: src.into(), dst: dst.into() };
+            let new = ipv6::icmp::packet(pool, ends, protocol::UDP, 64, udp, |bytes| {
+                seal(bytes, (own.port(), to.port()), session, packet);
+                let (src, dst) = (src.octets(), dst.octets());
+                let sum = Sum::pseudo_ipv6(src, dst, protocol::UDP, udp as u32).bytes(bytes);
+                let sum = Some(sum.finish()).filter(|sum| *sum != 0).unwrap_or(0xffff);
+                bytes[6..8].copy_from_slice(&sum.to_be_bytes());
+            });
+            new.ok_or(Discard::FramesShort)?
+        }
+        _ => return Err(Discard::NoRoute),
     };
     state.said(now, frame.is_some());
     state.bytes[1] += (udp - UDP) as u64;
-    let bytes = slab.bytes_mut(&mut new);
-    bytes[..12].fill(0);
-    bytes[12..14].copy_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
-    write_ipv4(&mut bytes[LINK..], 0, protocol::UDP, own.address, to.address);
-    bytes[18..20].copy_from_slice(&identification.to_be_bytes());
-    bytes[24..26].fill(0);
-    let sum = checksum::of(&bytes[LINK..34]);
-    bytes[24..26].copy_from_slice(&sum.to_be_bytes());
-    bytes[34..36].copy_from_slice(&own.port.to_be_bytes());
-    bytes[36..38].copy_from_slice(&to.port.to_be_bytes());
-    bytes[38..40].copy_from_slice(&(udp as u16).to_be_bytes());
-    // No checksum: what is inside is proved.
-    bytes[40..42].fill(0);
-    let begin = LINK + OUTER;
-    bytes[begin..begin + packet.len()].copy_from_slice(packet);
-    bytes[begin + packet.len()..begin + inside].fill(0);
-    if let Some(session) = &mut state.current {
-        let header = Data { receiver: session.theirs, counter: session.counter };
-        bytes[42..begin].copy_from_slice(&header.write());
-        session.keys.seal(session.counter, &mut bytes[begin..]);
-        session.counter += 1;
-    }
+    r.link.next_identification();
     // (A keepalive was no frame before.)
     r.stats.tally.made += u64::from(frame.is_none());
-    let tunnel = wireguard.interface;
-    r.tell(|| Event::Encapsulated { tunnel, src: own.address, dst: to.address });
+    if let (IpAddr::V4(src), IpAddr::V4(dst)) = (own.ip(), to.ip()) {
+        let (tunnel, src, dst) = (wireguard.interface, src.into(), dst.into());
+        r.tell(|| Event::Encapsulated { tunnel, src, dst });
+    }
     Ok(new)
 }
 
+/// Writes a datagram with a packet sealed, but for its checksum: what is inside is proved.
+fn seal(udp: &mut [u8], ports: (u16, u16), session: &mut Session, packet: &[u8]) {
+    let len = (udp.len() as u16).to_be_bytes();
+    udp[..2].copy_from_slice(&ports.0.to_be_bytes());
+    udp[2..4].copy_from_slice(&ports.1.to_be_bytes());
+    udp[4..8].copy_from_slice(&[len[0], len[1], 0, 0]);
+    let header = Data { receiver: session.theirs, counter: session.counter };
+    udp[UDP..UDP + DATA].copy_from_slice(&header.write());
+    let inside = &mut udp[UDP + DATA..];
+    inside[..packet.len()].copy_from_slice(packet);
+    inside[packet.len()..].fill(0);
+    session.keys.seal(session.counter, inside);
+    session.counter += 1;
+}
+
+/// Sends a message of a handshake.
+fn say(r: &mut Router, now: Moment, (own, to): (SocketAddr, SocketAddr), bytes: &[u8]) {
+    match (own.ip(), to.ip()) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            let own = End { address: src.into(), port: own.port() };
+            let to = End { address: dst.into(), port: to.port() };
+            datagram::send(r, now, (own, to), bytes);
+        }
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            let ends = Ends { src: src.into(), dst: dst.into() };
+            let ports = (own.port(), to.port());
+            ipv6::datagram::send(r, now, InterfaceId::NONE, ends, ports, bytes);
+        }
+        _ => {}
+    }
+}
+
 /// Where a peer is, and from where the router sends to it.
-fn ends(r: &Router, wireguard: &Wireguard, peer: &Peer) -> Option<(End, End)> {
+fn ends(r: &Router, wireguard: &Wireguard, peer: &Peer) -> Option<(SocketAddr, SocketAddr)> {
     let (own, to) = r.link.wireguard.peers.get(&peer.item)?.endpoint?;
-    let own = own.filter(|own| r.program.is_local(*own)).or_else(|| own_address(r, to.address))?;
-    Some((End { address: own, port: wireguard.port }, to))
+    let is_own = |own: &IpAddr| match own {
+        IpAddr::V4(v4) => r.program.is_local((*v4).into()),
+        IpAddr::V6(v6) => r.program.v6.routes.is_own((*v6).into()),
+    };
+    let own = own.filter(is_own).or_else(|| match to.ip() {
+        IpAddr::V4(v4) => Some(Ipv4Addr::from(own_address(r, v4.into())?).into()),
+        IpAddr::V6(v6) => Some(Ipv6Addr::from(ipv6::datagram::own_address(r, v6.into())?).into()),
+    })?;
+    Some((SocketAddr::new(own, wireguard.port), to))
 }
 
 /// Keys are agreed upon: what waits for them leaves; who has begun says something in any case.
@@ -348,9 +408,14 @@ fn agreed(r: &mut Router, now: Moment, wireguard: &Wireguard, peer: &Peer) {
 }
 
 /// A message of a handshake.
-fn handshake(r: &mut Router, now: Moment, ends: (End, End), bytes: &[u8]) -> Result<(), Discard> {
+fn handshake(
+    r: &mut Router,
+    now: Moment,
+    ends: (SocketAddr, SocketAddr),
+    bytes: &[u8],
+) -> Result<(), Discard> {
     let program = r.program.clone();
-    let at = listener(r, ends.0.port).ok_or(Discard::NoListener)?;
+    let at = listener(r, ends.0.port()).ok_or(Discard::NoListener)?;
     let wireguard = &program.wireguards[at];
     let secret = secret(r, wireguard).ok_or(Discard::NoSecurityAssociation)?;
     let public = noise::public(&secret);
@@ -375,13 +440,13 @@ fn handshake(r: &mut Router, now: Moment, ends: (End, End), bytes: &[u8]) -> Res
             let (mut message, keys, theirs) = answer.ok_or(Discard::Undecryptable)?;
             noise::prove(&mut message, &peer.public, fresh_cookie(state, now).as_ref());
             state.answered(Session::new((number, theirs), keys, now, false));
-            state.endpoint = Some((Some(ends.0.address), ends.1));
+            state.endpoint = Some((Some(ends.0.ip()), ends.1));
             state.heard_from(now, false);
             state.said(now, false);
             state.bytes[0] += bytes.len() as u64;
             state.bytes[1] += message.len() as u64;
             r.link.wireguard.number_anew();
-            datagram::send(r, now, ends, &message);
+            say(r, now, ends, &message);
         }
         Some(Message::Response(said)) => {
             if !is_meant(r, now, (ends, bytes, said.sender), &public)? {
@@ -398,7 +463,7 @@ fn handshake(r: &mut Router, now: Moment, ends: (End, End), bytes: &[u8]) -> Res
             let statics = peer.statics(&secret);
             let keys = begun.begun.answered(&statics, &said).ok_or(Discard::Undecryptable)?;
             state.agreed(now, Session::new((said.receiver, said.sender), keys, now, true));
-            state.endpoint = Some((Some(ends.0.address), ends.1));
+            state.endpoint = Some((Some(ends.0.ip()), ends.1));
             state.heard_from(now, false);
             state.bytes[0] += bytes.len() as u64;
             let has_none = state.waiting.is_empty();
@@ -431,12 +496,12 @@ fn handshake(r: &mut Router, now: Moment, ends: (End, End), bytes: &[u8]) -> Res
 fn is_meant(
     r: &mut Router,
     now: Moment,
-    (ends, bytes, sender): ((End, End), &[u8], u32),
+    (ends, bytes, sender): ((SocketAddr, SocketAddr), &[u8], u32),
     public: &Key,
 ) -> Result<bool, Discard> {
     let nonce: [u8; 32] = random(r);
     let secret = r.link.wireguard.cookie_secret(now, || nonce);
-    let cookie = noise::cookie(&secret, (ends.1.address, ends.1.port));
+    let cookie = noise::cookie(&secret, ends.1);
     let (is_known, is_there) = noise::is_proved(bytes, public, &cookie);
     if !is_known {
         return Err(Discard::Undecryptable);
@@ -447,7 +512,7 @@ fn is_meant(
     let [a, b]: [[u8; 32]; 2] = [random(r), nonce];
     let nonce: [u8; 24] = std::array::from_fn(|n| a[n] ^ b[n].rotate_left(3));
     let message = noise::give_cookie(&cookie, bytes, sender, public, &nonce);
-    datagram::send(r, now, ends, &message);
+    say(r, now, ends, &message);
     Ok(false)
 }
 
@@ -469,7 +534,7 @@ fn begin(r: &mut Router, now: Moment, (at, n): Place) {
     state.asked(now);
     state.bytes[1] += message.len() as u64;
     r.link.wireguard.number_anew();
-    datagram::send(r, now, (own, to), &message);
+    say(r, now, (own, to), &message);
 }
 
 /// The cookie of a peer, while it is worth something.
@@ -620,13 +685,13 @@ fn find(r: &mut Router, now: Moment, peer: &Peer) {
     let Some((typed, port)) = &peer.endpoint else { return };
     let has_keys = |state: &mut PeerState| state.sends_by(now).is_some();
     let state = r.link.wireguard.peers.get_mut(&peer.item);
-    let address = match typed.parse::<Ipv4Addr>() {
-        Ok(address) => Some(address.into()),
+    let address = match typed.parse::<IpAddr>() {
+        Ok(address) => Some(address),
         // A name is asked for again when he does not answer.
         Err(_) if state.is_some_and(has_keys) => None,
-        Err(_) => lookup(r, now, typed),
+        Err(_) => lookup(r, now, typed).map(|address| Ipv4Addr::from(address).into()),
     };
-    let end = address.map(|address| End { address, port: *port });
+    let end = address.map(|address| SocketAddr::new(address, *port));
     let state = r.link.wireguard.peers.get_mut(&peer.item);
     if let (Some(end), Some(state)) = (end, state) {
         state.is_said_at(end);

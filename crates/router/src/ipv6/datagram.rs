@@ -54,11 +54,17 @@ pub(crate) fn send(
 /// The router's address toward a server; `None` if no route leads there.
 pub(crate) fn own_address(r: &Router, toward: u128) -> Option<u128> {
     let v6 = &r.program.v6;
-    let interface = match v6.routes.target(v6.routes.lookup_in(Mark::NONE, toward))? {
-        Target::Connected(interface) => *interface,
-        Target::Gateways(ways) => ways.first()?.0,
-        _ => return None,
-    };
+    let interface = way_toward(r, toward)?;
     let own = address::source(&v6.addresses, interface, toward);
     v6.routes.pref_src(Mark::NONE, toward).or(own)
+}
+
+/// The interface by which a packet of the router's own leaves.
+pub(crate) fn way_toward(r: &Router, to: u128) -> Option<InterfaceId> {
+    let routes = &r.program.v6.routes;
+    match routes.target(routes.lookup_in(Mark::NONE, to))? {
+        Target::Connected(interface) => Some(*interface),
+        Target::Gateways(ways) => Some(ways.first()?.0),
+        _ => None,
+    }
 }

@@ -8,7 +8,7 @@ use config::Started;
 use router::discard::Discard;
 use std::fmt::Write;
 use std::time::Duration;
-use wire::checksum;
+use wire::checksum::{self, Sum};
 use wire::craft::{self, ip};
 use wire::wireguard::{self, Message};
 
@@ -370,7 +370,6 @@ fn changes() {
             "/interface wireguard peers add interface=wg public-key=[/interface wireguard peers get 0 public-key]",
             "already",
         ),
-        ("/interface wireguard peers set 0 endpoint-address=2001:db8::1", "of IPv4"),
     ] {
         let said = pair.routers[0].try_run(line).unwrap_err().to_string();
         assert!(said.contains(error), "{line}: {said}");
@@ -434,4 +433,37 @@ fn packets_inside_have_recipes() {
         assert!(is_quick, "{before:?} {after:?} {}", state(&mut pair));
         pair.balanced();
     }
+}
+
+/// Outside it is IPv6: found by an address, or heard from.
+#[test]
+fn ipv6_outside() {
+    let mut pair = pair_of(["", ""]);
+    for (n, rig) in pair.routers.iter_mut().enumerate() {
+        let (me, you) = (n + 1, 2 - n);
+        let end = if n == 0 { format!("2001:db8:ff::{you}") } else { String::new() };
+        rig.run(&format!(
+            "/ipv6 address add address=2001:db8:ff::{me}/64 interface=ether2 advertise=no
+             /interface wireguard peers set 0 endpoint-address=\"{end}\""
+        ));
+    }
+    pair.wait(3);
+    pair.seen.clear();
+    for len in [18, 19, 1000] {
+        let payload = vec![7; len];
+        let sent = datagram(&payload);
+        assert_eq!(pair.pass(&sent.build()), [arrived(&sent)], "{len}: {}", state(&mut pair));
+        let is_outer = |frame: &[u8]| frame[12..14] == [0x86, 0xdd] && frame[20] == 17;
+        let outer: Vec<_> = pair.seen.iter().filter(|(_, frame)| is_outer(frame)).collect();
+        assert_eq!(outer.len(), if len == 18 { 3 } else { 1 }, "{}", state(&mut pair));
+        for (_, frame) in outer {
+            let (src, dst) = (frame[22..38].try_into().unwrap(), frame[38..54].try_into().unwrap());
+            let udp = &frame[54..];
+            assert!(Sum::pseudo_ipv6(src, dst, 17, udp.len() as u32).bytes(udp).is_ok());
+        }
+    }
+    assert_eq!(pair.pass_back(&answer(&[9; 500]).build()).len(), 1, "{}", state(&mut pair));
+    let text = pair.routers[1].run("/interface wireguard peers print detail");
+    assert!(text.contains("current-endpoint-address=2001:db8:ff::1"), "{text}");
+    pair.balanced();
 }

@@ -3,6 +3,7 @@
 
 use super::{discovery, local_out, output};
 use crate::discard::Discard;
+use crate::flow::wireguard;
 use crate::interface::InterfaceId;
 use crate::ip::dns::resolver;
 use crate::ipv6::icmp::{self, Error};
@@ -33,6 +34,9 @@ pub(super) fn local_in(r: &mut Router, now: Moment, p: Packet) {
     }
     if Ipv6Addr::from(p.ends.dst).is_multicast() {
         return r.discard(p, Discard::NoListener);
+    }
+    if wireguard::is_asked(r, &p) {
+        return wireguard::receive(r, now, p);
     }
     if resolver::is_asked(r, &p) {
         return resolver::receive(r, now, p);

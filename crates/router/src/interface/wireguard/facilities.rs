@@ -5,10 +5,11 @@ use super::noise::{Key, public};
 use crate::facility::{self, Facility};
 use crate::interface::facilities::ALL;
 use crate::router::Router;
-use crate::status::{RouterStatus, ip, number};
+use crate::status::{RouterStatus, number};
 use crate::tool::Told;
 use config::{Call, Command, Display, Group, Item, Read, Record, Started, Tree, Unnamed, Value};
 use std::fmt::Write;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// `/interface wireguard`.
@@ -51,8 +52,11 @@ fn peer(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
     let known = status.router.link.wireguard.peers.get(&item.id)?;
     let end = || known.endpoint.map(|(_, end)| end);
     Some(match property {
-        "current-endpoint-address" => ip(end()?.address),
-        "current-endpoint-port" => number(end()?.port.into()),
+        "current-endpoint-address" => match end()?.ip() {
+            IpAddr::V4(v4) => Value::Address(v4),
+            IpAddr::V6(v6) => Value::Address6(v6),
+        },
+        "current-endpoint-port" => number(end()?.port().into()),
         "rx" => number(known.bytes[0]),
         "tx" => number(known.bytes[1]),
         "last-handshake" => {

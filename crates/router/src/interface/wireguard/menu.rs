@@ -5,7 +5,6 @@ use super::{Allowed, Peer, Wireguard};
 use crate::interface::{InterfaceId, Names};
 use base64ct::{Base64, Encoding};
 use config::{Item, Menu, MenuKind, Property, Read, Tree, Type, Value};
-use std::net::IpAddr;
 use std::time::Duration;
 
 /// `/interface wireguard`.
@@ -66,7 +65,7 @@ pub(crate) static PEERS: Menu = Menu {
         Property::new("client-keepalive", Type::Time, "For show-client-config."),
         Property::new("client-listen-port", Type::Number(0, 65535), "For show-client-config."),
         Property::new("client-allowed-address", Type::List(&NETWORK), "For show-client-config."),
-        Property::new("current-endpoint-address", Type::Address, "Where it is now.").read_only(),
+        Property::new("current-endpoint-address", ADDRESS, "Where it is now.").read_only(),
         Property::new("current-endpoint-port", Type::Number(0, 65535), "And its port.").read_only(),
         Property::new("rx", COUNT, "Bytes that came, headers of WireGuard included.").read_only(),
         Property::new("tx", COUNT, "Bytes that were sent.").read_only(),
@@ -132,12 +131,6 @@ pub(super) fn check(tree: &Tree, peer: &Item) -> Result<(), String> {
     let text = |item: &Item, name: &str| item.get(name).map_or(String::new(), ToString::to_string);
     if text(peer, "public-key").is_empty() && text(peer, "private-key").is_empty() {
         return Err("missing value(s) of argument(s) public-key".to_string());
-    }
-    let address = text(peer, "endpoint-address");
-    if matches!(address.parse(), Ok(IpAddr::V6(_))) {
-        return Err(format!(
-            "not implemented: endpoint-address={address}: WireGuard's packets are of IPv4"
-        ));
     }
     let whose = |item: &Item| (text(item, "interface"), text(item, "public-key"));
     let mut others = tree.items(PEERS.path).iter().filter(|other| other.id != peer.id);

@@ -9,7 +9,7 @@
 //!
 //! A peer is a public key: where he is follows from what comes of him. Keys are made anew every two minutes by a
 //! Noise handshake, and nothing is said to whoever does not know the router's public key. Packets wait while
-//! there are no keys. Missing: **IPv6 outside**.
+//! there are no keys. Outside is IPv4 or IPv6.
 
 // What is done with the menus.
 pub(crate) mod facilities;
@@ -26,9 +26,6 @@ use noise::{Key, Statics};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
-
-/// The headers in front of a packet inside: IPv4, UDP, and what says whose it is.
-pub(crate) const OUTER: usize = 20 + 8 + wire::wireguard::DATA;
 
 /// A secret key and its public one, as both are typed.
 pub fn key_pair(secret: &[u8; 32]) -> [String; 2] {

@@ -15,6 +15,7 @@ use blake2::{Blake2s256, Blake2sMac, Digest};
 use chacha20poly1305::aead::{Aead, AeadInOut, Payload};
 use chacha20poly1305::{ChaCha20Poly1305, XChaCha20Poly1305};
 use hmac::SimpleHmac;
+use std::net::{IpAddr, SocketAddr};
 use wire::wireguard::{Cookie, INITIATION, Initiation, MAC, RESPONSE, Response, TAG, macs};
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
@@ -303,8 +304,13 @@ pub(crate) fn is_proved(message: &[u8], receiver: &Key, cookie: &[u8; MAC]) -> (
 }
 
 /// The cookie of whoever sends from there; the secret changes from time to time.
-pub(crate) fn cookie(secret: &Key, (address, port): (u32, u16)) -> [u8; MAC] {
-    mac(secret, &[&address.to_be_bytes(), &port.to_be_bytes()])
+pub(crate) fn cookie(secret: &Key, from: SocketAddr) -> [u8; MAC] {
+    let address = from.ip().to_canonical();
+    let port = from.port().to_be_bytes();
+    match address {
+        IpAddr::V4(v4) => mac(secret, &[&v4.octets(), &port]),
+        IpAddr::V6(v6) => mac(secret, &[&v6.octets(), &port]),
+    }
 }
 
 /// A message that gives a cookie to whoever has sent `message`; `nonce` is random.

@@ -9,10 +9,10 @@
 
 use super::Wireguard;
 use super::noise::{Begun, Key, Keys, Timestamp};
-use crate::ip::datagram::End;
 use config::ItemId;
 use port::Frame;
 use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::Moment;
@@ -66,9 +66,9 @@ pub(crate) struct Handshake {
 #[derive(Default)]
 pub(crate) struct PeerState {
     /// Where he is, and the router's own end.
-    pub(crate) endpoint: Option<(Option<u32>, End)>,
+    pub(crate) endpoint: Option<(Option<IpAddr>, SocketAddr)>,
     /// What was made of a name, or typed.
-    said: Option<End>,
+    said: Option<SocketAddr>,
     pub(crate) handshake: Option<Handshake>,
     /// What packets leave by; what they left by before; what the other end has not used yet.
     pub(crate) current: Option<Session>,
@@ -260,7 +260,7 @@ impl PeerState {
     }
 
     /// He is to be found there, if that was not said before.
-    pub(crate) fn is_said_at(&mut self, end: End) {
+    pub(crate) fn is_said_at(&mut self, end: SocketAddr) {
         if self.said != Some(end) {
             (self.said, self.endpoint) = (Some(end), Some((None, end)));
         }

@@ -125,7 +125,7 @@ pub(crate) fn is_asked(r: &Router, p: &Packet) -> bool {
 }
 
 /// Who has sent a packet, and to whom.
-fn ends(p: &Packet) -> (SocketAddr, SocketAddr) {
+pub(crate) fn ends(p: &Packet) -> (SocketAddr, SocketAddr) {
     let tuple = &p.layers.tuple;
     let (src, dst): (IpAddr, IpAddr) = match p.layers.ether_type {
         ETHERTYPE_IPV6 => (Ipv6Addr::from(p.ends.src).into(), Ipv6Addr::from(p.ends.dst).into()),
