@@ -34,6 +34,7 @@ mod helpers;
 mod hotspot;
 mod icmp;
 mod ipsec;
+mod ipsec_quick;
 mod ipv6;
 mod ipv6_bridged;
 mod ipv6_dhcp;
