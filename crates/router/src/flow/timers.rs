@@ -156,7 +156,7 @@ fn services(r: &mut Router, now: Moment) {
         dhcp::server::tick(r, now),
         dhcp::client::tick(r, now),
         ntp::tick(r, now),
-        wireguard::tick(r, now),
+        wireguard::tick::tick(r, now),
         // After whoever asks for names.
         dns::resolver::tick(r, now),
         discovery::tick(r, now),

@@ -7,34 +7,33 @@
 //!                        └─ a handshake's message
 //! ```
 
+// Keys agreed upon.
+mod handshake;
+// What is due, and which peers there are.
+pub(super) mod tick;
+
 use super::tunnel::{MOST, in_one_piece, leads_back, send_outer};
 use super::{link_in, v6};
 use crate::discard::Discard;
 use crate::fast;
 use crate::interface::InterfaceId;
 use crate::interface::ingress::Arrival;
-use crate::interface::wireguard::menu::encoded;
-use crate::interface::wireguard::noise::{self, Key, Timestamp};
-use crate::interface::wireguard::state::{
-    Due, Handshake, MOST_WAITING, PeerState, REJECT_AFTER_MESSAGES, Session,
-};
+use crate::interface::wireguard::state::{MOST_WAITING, REJECT_AFTER_MESSAGES, Session};
 use crate::interface::wireguard::{Peer, Wireguard, WireguardAt};
-use crate::ip::datagram::{self, End};
-use crate::ip::dns::resolver::{self, lookup, own_address};
+use crate::ip::datagram;
+use crate::ip::dns::resolver::own_address;
 use crate::ip::icmp::write_ipv4;
 use crate::ipv6;
 use crate::packet::{Ends, Packet};
 use crate::router::Router;
 use crate::step::Step;
 use crate::story::Event;
-use config::quote_always;
 use port::Frame;
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wire::Moment;
 use wire::checksum::{self, Sum};
 use wire::layers::{self, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Layers, protocol};
-use wire::wireguard::{DATA, Data, MAC, Message, TAG, padded};
+use wire::wireguard::{DATA, Data, Message, TAG, padded};
 
 /// Ethernet's header, which is there for the form alone.
 const LINK: usize = 14;
@@ -63,7 +62,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
         false => r.datagram(&p),
     };
     let Some(bytes) = bytes else { return r.discard(p, Discard::MalformedTunnel) };
-    let (from, own) = resolver::ends(&p);
+    let (from, own) = datagram::ends(&p);
     let ends = (own, from);
     match Message::read(bytes) {
         None => r.discard(p, Discard::MalformedTunnel),
@@ -74,7 +73,7 @@ pub(super) fn receive(r: &mut Router, now: Moment, p: Packet) {
         Some(_) => {
             let bytes = bytes.to_vec();
             r.tell(|| Event::Local);
-            match handshake(r, now, ends, &bytes) {
+            match handshake::receive(r, now, ends, &bytes) {
                 Ok(()) => r.consume(p),
                 Err(why) => r.discard(p, why),
             }
@@ -137,10 +136,10 @@ fn open(
     r.services.due = now;
     if is_new {
         r.link.wireguard.number_anew();
-        agreed(r, now, wireguard, peer);
+        handshake::agreed(r, now, wireguard, peer);
     }
     if is_stale {
-        begin(r, now, place);
+        handshake::begin(r, now, place);
     }
     if !is_data {
         r.consume(p);
@@ -249,7 +248,7 @@ pub(super) fn encrypt(
     r.count_out(interface, frame.len() - LINK, false);
     let (wireguard, peer_of) = (&program.wireguards[at], &program.wireguards[at].peers[peer]);
     if !r.link.wireguard.peers.contains_key(&peer_of.item) {
-        reconcile(r);
+        tick::reconcile(r);
     }
     let Some(state) = r.link.wireguard.peers.get_mut(&peer_of.item) else {
         return r.discard_frame(frame, Discard::NoSecurityAssociation);
@@ -258,6 +257,14 @@ pub(super) fn encrypt(
     if state.sends_by(now).is_some() {
         return send(r, now, wireguard, peer_of, Some(frame));
     }
+    if state.endpoint.is_none() && peer_of.endpoint.is_none() {
+        // Nobody knows where he is.
+        return r.discard_frame(frame, Discard::NoSecurityAssociation);
+    }
+    tick::find(r, now, peer_of);
+    let Some(state) = r.link.wireguard.peers.get_mut(&peer_of.item) else {
+        return r.discard_frame(frame, Discard::NoSecurityAssociation);
+    };
     state.wants(now);
     let asks = state.may_ask(now) && !peer_of.is_responder;
     let oldest = (state.waiting.len() >= MOST_WAITING).then(|| state.waiting.remove(0));
@@ -266,8 +273,7 @@ pub(super) fn encrypt(
         r.discard_frame(oldest, Discard::NoSecurityAssociation);
     }
     if asks {
-        find(r, now, peer_of);
-        begin(r, now, (at, peer));
+        handshake::begin(r, now, (at, peer));
     }
 }
 
@@ -306,6 +312,9 @@ fn sealed(
     let most = usize::from(r.program.interface(wireguard.interface).mtu);
     let inside = padded(packet.len()).min(most).max(packet.len());
     let udp = UDP + DATA + inside + TAG;
+    if udp + 20 > usize::from(u16::MAX) {
+        return Err(Discard::TooLong);
+    }
     let state = r.link.wireguard.peers.get_mut(&peer.item);
     let state = state.ok_or(Discard::NoSecurityAssociation)?;
     let session = state.current.as_mut().ok_or(Discard::NoSecurityAssociation)?;
@@ -364,23 +373,6 @@ fn seal(udp: &mut [u8], ports: (u16, u16), session: &mut Session, packet: &[u8])
     session.counter += 1;
 }
 
-/// Sends a message of a handshake.
-fn say(r: &mut Router, now: Moment, (own, to): (SocketAddr, SocketAddr), bytes: &[u8]) {
-    match (own.ip(), to.ip()) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => {
-            let own = End { address: src.into(), port: own.port() };
-            let to = End { address: dst.into(), port: to.port() };
-            datagram::send(r, now, (own, to), bytes);
-        }
-        (IpAddr::V6(src), IpAddr::V6(dst)) => {
-            let ends = Ends { src: src.into(), dst: dst.into() };
-            let ports = (own.port(), to.port());
-            ipv6::datagram::send(r, now, InterfaceId::NONE, ends, ports, bytes);
-        }
-        _ => {}
-    }
-}
-
 /// Where a peer is, and from where the router sends to it.
 fn ends(r: &Router, wireguard: &Wireguard, peer: &Peer) -> Option<(SocketAddr, SocketAddr)> {
     let (own, to) = r.link.wireguard.peers.get(&peer.item)?.endpoint?;
@@ -395,305 +387,10 @@ fn ends(r: &Router, wireguard: &Wireguard, peer: &Peer) -> Option<(SocketAddr, S
     Some((SocketAddr::new(own, wireguard.port), to))
 }
 
-/// Keys are agreed upon: what waits for them leaves; who has begun says something in any case.
-fn agreed(r: &mut Router, now: Moment, wireguard: &Wireguard, peer: &Peer) {
-    let Some(state) = r.link.wireguard.peers.get_mut(&peer.item) else { return };
-    let waiting = std::mem::take(&mut state.waiting);
-    for frame in waiting {
-        send(r, now, wireguard, peer, Some(frame));
-    }
-    let name = &wireguard.name;
-    let text = format!("{name}: [{}] keys are agreed upon", peer.name);
-    r.stats.log.say(now, "wireguard,debug", &text);
-}
-
-/// A message of a handshake.
-fn handshake(
-    r: &mut Router,
-    now: Moment,
-    ends: (SocketAddr, SocketAddr),
-    bytes: &[u8],
-) -> Result<(), Discard> {
-    let program = r.program.clone();
-    let at = listener(r, ends.0.port()).ok_or(Discard::NoListener)?;
-    let wireguard = &program.wireguards[at];
-    let secret = secret(r, wireguard).ok_or(Discard::NoSecurityAssociation)?;
-    let public = noise::public(&secret);
-    match Message::read(bytes) {
-        Some(Message::Initiation(said)) => {
-            if !is_meant(r, now, (ends, bytes, said.sender), &public)? {
-                return Ok(());
-            }
-            let mut asked = noise::asked(&secret, &said).ok_or(Discard::Undecryptable)?;
-            let peer = wireguard.peers.iter().find(|peer| peer.public == asked.other);
-            let peer = peer.ok_or(Discard::NoSecurityAssociation)?;
-            let statics = peer.statics(&secret);
-            let time = asked.time(&statics).ok_or(Discard::Undecryptable)?;
-            reconcile(r);
-            let (number, ephemeral) = (fresh(r), random(r));
-            let state = r.link.wireguard.peers.get_mut(&peer.item);
-            let state = state.ok_or(Discard::NoSecurityAssociation)?;
-            if !state.is_new(now, time) {
-                return Err(Discard::Repeated);
-            }
-            let answer = asked.answer(&statics, number, ephemeral);
-            let (mut message, keys, theirs) = answer.ok_or(Discard::Undecryptable)?;
-            noise::prove(&mut message, &peer.public, fresh_cookie(state, now).as_ref());
-            state.answered(Session::new((number, theirs), keys, now, false));
-            state.endpoint = Some((Some(ends.0.ip()), ends.1));
-            state.heard_from(now, false);
-            state.said(now, false);
-            state.bytes[0] += bytes.len() as u64;
-            state.bytes[1] += message.len() as u64;
-            r.link.wireguard.number_anew();
-            say(r, now, ends, &message);
-        }
-        Some(Message::Response(said)) => {
-            if !is_meant(r, now, (ends, bytes, said.sender), &public)? {
-                return Ok(());
-            }
-            let (_, n) = place_of_number(r, said.receiver)
-                .filter(|place| place.0 == at)
-                .ok_or(Discard::NoSecurityAssociation)?;
-            let peer = &wireguard.peers[n];
-            let state = r.link.wireguard.peers.get_mut(&peer.item);
-            let state = state.ok_or(Discard::NoSecurityAssociation)?;
-            let begun = state.handshake.as_ref().filter(|begun| begun.own == said.receiver);
-            let begun = begun.ok_or(Discard::NoSecurityAssociation)?;
-            let statics = peer.statics(&secret);
-            let keys = begun.begun.answered(&statics, &said).ok_or(Discard::Undecryptable)?;
-            state.agreed(now, Session::new((said.receiver, said.sender), keys, now, true));
-            state.endpoint = Some((Some(ends.0.ip()), ends.1));
-            state.heard_from(now, false);
-            state.bytes[0] += bytes.len() as u64;
-            let has_none = state.waiting.is_empty();
-            r.link.wireguard.number_anew();
-            agreed(r, now, wireguard, peer);
-            if has_none {
-                // Only by this the other end knows that the keys are used.
-                send(r, now, wireguard, peer, None);
-            }
-        }
-        Some(Message::Cookie(said)) => {
-            let (_, n) = place_of_number(r, said.receiver)
-                .filter(|place| place.0 == at)
-                .ok_or(Discard::NoSecurityAssociation)?;
-            let peer = &wireguard.peers[n];
-            let state = r.link.wireguard.peers.get_mut(&peer.item);
-            let state = state.ok_or(Discard::NoSecurityAssociation)?;
-            let mac = state.handshake.as_ref().ok_or(Discard::NoSecurityAssociation)?.mac;
-            let cookie = noise::take_cookie(&said, &peer.public, &mac);
-            state.cookie = Some((cookie.ok_or(Discard::Undecryptable)?, now));
-        }
-        _ => return Err(Discard::MalformedTunnel),
-    }
-    r.services.due = now;
-    Ok(())
-}
-
-/// Whether a handshake's message is from somebody who knows whom he speaks to; when there are very many, whoever has
-/// not proved his address is told how.
-fn is_meant(
-    r: &mut Router,
-    now: Moment,
-    (ends, bytes, sender): ((SocketAddr, SocketAddr), &[u8], u32),
-    public: &Key,
-) -> Result<bool, Discard> {
-    let nonce: [u8; 32] = random(r);
-    let secret = r.link.wireguard.cookie_secret(now, || nonce);
-    let cookie = noise::cookie(&secret, ends.1);
-    let (is_known, is_there) = noise::is_proved(bytes, public, &cookie);
-    if !is_known {
-        return Err(Discard::Undecryptable);
-    }
-    if !r.link.wireguard.is_busy(now) || is_there {
-        return Ok(true);
-    }
-    let [a, b]: [[u8; 32]; 2] = [random(r), nonce];
-    let nonce: [u8; 24] = std::array::from_fn(|n| a[n] ^ b[n].rotate_left(3));
-    let message = noise::give_cookie(&cookie, bytes, sender, public, &nonce);
-    say(r, now, ends, &message);
-    Ok(false)
-}
-
-/// Sends an initiation to a peer, if it is known where he is.
-fn begin(r: &mut Router, now: Moment, (at, n): Place) {
-    let program = r.program.clone();
-    let (wireguard, peer) = (&program.wireguards[at], &program.wireguards[at].peers[n]);
-    let Some((own, to)) = ends(r, wireguard, peer) else { return };
-    let Some(secret) = secret(r, wireguard) else { return };
-    let (number, ephemeral, time) = (fresh(r), random(r), timestamp(r, now));
-    let begun = noise::begin(&peer.statics(&secret), number, ephemeral, time);
-    let (Some((mut message, begun)), Some(state)) =
-        (begun, r.link.wireguard.peers.get_mut(&peer.item))
-    else {
-        return;
-    };
-    let mac = noise::prove(&mut message, &peer.public, fresh_cookie(state, now).as_ref());
-    state.handshake = Some(Handshake { own: number, begun, mac });
-    state.asked(now);
-    state.bytes[1] += message.len() as u64;
-    r.link.wireguard.number_anew();
-    say(r, now, (own, to), &message);
-}
-
-/// The cookie of a peer, while it is worth something.
-fn fresh_cookie(state: &PeerState, now: Moment) -> Option<[u8; MAC]> {
-    state.cookie.and_then(|(cookie, since)| PeerState::is_fresh(since, now).then_some(cookie))
-}
-
 /// The peer whose a number is, as long as he is configured.
 fn place_of_number(r: &Router, number: u32) -> Option<Place> {
     let item = *r.link.wireguard.numbers.get(&number)?;
     let place = *r.link.wireguard.places.get(&item)?;
     let peer = r.program.wireguards.get(place.0)?.peers.get(place.1)?;
     (peer.item == item).then_some(place)
-}
-
-/// The secret of an interface, typed or made.
-fn secret(r: &Router, wireguard: &Wireguard) -> Option<Key> {
-    wireguard.secret.or_else(|| r.link.wireguard.made.get(&wireguard.item).copied())
-}
-
-fn random(r: &mut Router) -> Key {
-    let mut key = [0; 32];
-    r.services.dice.fill(&mut key);
-    key
-}
-
-/// A number that nobody has.
-fn fresh(r: &mut Router) -> u32 {
-    loop {
-        let number = r.services.dice.throw() as u32;
-        if !r.link.wireguard.numbers.contains_key(&number) {
-            return number;
-        }
-    }
-}
-
-/// The time (TAI64N), later than any that was said before.
-fn timestamp(r: &mut Router, now: Moment) -> Timestamp {
-    const EPOCH: u64 = (1 << 62) + 10;
-    let since = now.since(Moment::ZERO);
-    let mut time = [0; 12];
-    time[..8].copy_from_slice(&(EPOCH + r.rules.clock.zero + since.as_secs()).to_be_bytes());
-    time[8..].copy_from_slice(&since.subsec_nanos().to_be_bytes());
-    let told = &mut r.link.wireguard.told;
-    if time <= *told {
-        time = *told;
-        let nanos = u32::from_be_bytes([time[8], time[9], time[10], time[11]]) + 1;
-        time[8..].copy_from_slice(&nanos.to_be_bytes());
-    }
-    *told = time;
-    time
-}
-
-/// Peers are those that are configured: what is known of others is forgotten.
-fn reconcile(r: &mut Router) {
-    let program = r.program.clone();
-    let state = &r.link.wireguard;
-    if state.seen.as_ref().is_some_and(|seen| std::sync::Arc::ptr_eq(seen, &program.wireguards)) {
-        return;
-    }
-    let (mut of, mut places, mut missing) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    for (at, wireguard) in program.wireguards.iter().enumerate() {
-        let secret = secret(r, wireguard);
-        if secret.is_none() {
-            missing.push((wireguard.item, wireguard.name.clone()));
-        }
-        for (n, peer) in wireguard.peers.iter().enumerate() {
-            of.insert(peer.item, (secret, peer.public, peer.shared));
-            places.insert(peer.item, (at, n));
-        }
-    }
-    for (item, name) in missing {
-        let secret = random(r);
-        r.link.wireguard.made.insert(item, secret);
-        // So that it is the same after a restart.
-        let (name, key) = (quote_always(&name), encoded(&secret));
-        let script = format!(
-            ":local w [/interface wireguard find name={name}]; :if ([:len [/interface wireguard get $w \
-             private-key]] = 0) do={{/interface wireguard set $w private-key=\"{key}\"}}"
-        );
-        r.services.want_script("wireguard".to_string(), &[], &script);
-    }
-    let made = r.link.wireguard.made.clone();
-    for (item, (secret, ..)) in &mut of {
-        let wireguard = &program.wireguards[places[item].0];
-        *secret = secret.or_else(|| made.get(&wireguard.item).copied());
-    }
-    let state = &mut r.link.wireguard;
-    let is_gone = |item: &config::ItemId| state.of.get(item) != of.get(item);
-    let gone: Vec<_> = state.peers.keys().copied().filter(is_gone).collect();
-    let gone: Vec<PeerState> = gone.iter().filter_map(|item| state.peers.remove(item)).collect();
-    for item in of.keys() {
-        state.peers.entry(*item).or_default();
-    }
-    (state.of, state.places, state.seen) = (of, places, Some(program.wireguards.clone()));
-    state.made.retain(|item, _| program.wireguards.iter().any(|one| one.item == *item));
-    state.number_anew();
-    for frame in gone.into_iter().flat_map(|peer| peer.waiting) {
-        r.discard_frame(frame, Discard::InterfaceDown);
-    }
-}
-
-/// Does what is due; says when to look again.
-pub(super) fn tick(r: &mut Router, now: Moment) -> Option<Moment> {
-    let program = r.program.clone();
-    if program.wireguards.is_empty() && r.link.wireguard.peers.is_empty() {
-        return None;
-    }
-    reconcile(r);
-    let mut next = None;
-    for (at, wireguard) in program.wireguards.iter().enumerate() {
-        for (n, peer) in wireguard.peers.iter().enumerate() {
-            let at = tick_peer(r, now, (wireguard, peer), (at, n));
-            next = Some(next.map_or(at, |next: Moment| next.min(at)));
-        }
-    }
-    next
-}
-
-fn tick_peer(
-    r: &mut Router,
-    now: Moment,
-    (wireguard, peer): (&Wireguard, &Peer),
-    place: Place,
-) -> Moment {
-    find(r, now, peer);
-    let Some(state) = r.link.wireguard.peers.get_mut(&peer.item) else { return now };
-    let begins = state.endpoint.is_some() && !peer.is_responder;
-    let Due { asks, keepalive, gives_up } = state.due(now, peer.keepalive, begins);
-    if gives_up {
-        for frame in std::mem::take(&mut state.waiting) {
-            r.discard_frame(frame, Discard::NoSecurityAssociation);
-        }
-        r.link.wireguard.number_anew();
-    }
-    if asks {
-        begin(r, now, place);
-    }
-    if keepalive {
-        send(r, now, wireguard, peer, None);
-    }
-    let state = r.link.wireguard.peers.get(&peer.item);
-    state.map_or(now, |state| state.next(now, peer.keepalive))
-}
-
-/// Where a peer is, as it was typed: until he is heard from elsewhere.
-fn find(r: &mut Router, now: Moment, peer: &Peer) {
-    let Some((typed, port)) = &peer.endpoint else { return };
-    let has_keys = |state: &mut PeerState| state.sends_by(now).is_some();
-    let state = r.link.wireguard.peers.get_mut(&peer.item);
-    let address = match typed.parse::<IpAddr>() {
-        Ok(address) => Some(address),
-        // A name is asked for again when he does not answer.
-        Err(_) if state.is_some_and(has_keys) => None,
-        Err(_) => lookup(r, now, typed).map(|address| Ipv4Addr::from(address).into()),
-    };
-    let end = address.map(|address| SocketAddr::new(address, *port));
-    let state = r.link.wireguard.peers.get_mut(&peer.item);
-    if let (Some(end), Some(state)) = (end, state) {
-        state.is_said_at(end);
-    }
 }

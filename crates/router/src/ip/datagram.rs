@@ -4,10 +4,12 @@ use super::icmp::write_ipv4;
 use crate::discard::Discard;
 use crate::flow;
 use crate::interface::InterfaceId;
-use crate::packet::Packet;
+use crate::ipv6;
+use crate::packet::{Ends, Packet};
 use crate::router::Router;
 use port::{Frame, Pool};
-use wire::layers::{ETHERTYPE_IPV4, protocol};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use wire::layers::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, protocol};
 use wire::{FiveTuple, MacAddr, Moment, checksum};
 
 /// An address and a port.
@@ -57,6 +59,37 @@ pub(crate) fn send(r: &mut Router, now: Moment, ends: (End, End), payload: &[u8]
         }
         None => r.stats.discards.add(Discard::NoFrame),
     }
+}
+
+/// The same of either family; between two of them there is none.
+pub(crate) fn send_between(
+    r: &mut Router,
+    now: Moment,
+    (own, to): (SocketAddr, SocketAddr),
+    payload: &[u8],
+) {
+    let ports = (own.port(), to.port());
+    match (own.ip(), to.ip()) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            let end = |address: Ipv4Addr, port| End { address: address.into(), port };
+            send(r, now, (end(src, ports.0), end(dst, ports.1)), payload);
+        }
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            let ends = Ends { src: src.into(), dst: dst.into() };
+            ipv6::datagram::send(r, now, InterfaceId::NONE, ends, ports, payload);
+        }
+        _ => {}
+    }
+}
+
+/// Who has sent a packet, and to whom.
+pub(crate) fn ends(p: &Packet) -> (SocketAddr, SocketAddr) {
+    let tuple = &p.layers.tuple;
+    let (src, dst): (IpAddr, IpAddr) = match p.layers.ether_type {
+        ETHERTYPE_IPV6 => (Ipv6Addr::from(p.ends.src).into(), Ipv6Addr::from(p.ends.dst).into()),
+        _ => (Ipv4Addr::from(tuple.src).into(), Ipv4Addr::from(tuple.dst).into()),
+    };
+    ((src, tuple.src_port).into(), (dst, tuple.dst_port).into())
 }
 
 /// Sends a datagram to a group of hosts on an interface, as far as its TTL goes.

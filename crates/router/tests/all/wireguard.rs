@@ -448,6 +448,11 @@ fn ipv6_outside() {
         ));
     }
     pair.wait(3);
+    // Nobody knows yet where the first one is: nothing waits for him.
+    assert!(pair.pass_back(&answer(&[9; 500]).build()).is_empty());
+    let second = &pair.routers[1].router;
+    let lost = second.discards().get(Discard::NoSecurityAssociation);
+    assert_eq!((lost, second.frames().held), (1, 0), "{}", state(&mut pair));
     pair.seen.clear();
     for len in [18, 19, 1000] {
         let payload = vec![7; len];

@@ -43,9 +43,8 @@ const SHOW_CLIENT: Command = Command {
 /// The public key of an interface's private one, typed or made.
 fn public_key(status: &RouterStatus, item: &Item) -> Option<Key> {
     let program = &status.router.program;
-    let typed = program.wireguards.iter().find(|one| one.item == item.id)?.secret;
-    let made = || status.router.link.wireguard.made.get(&item.id).copied();
-    typed.or_else(made).map(|secret| public(&secret))
+    let wireguard = program.wireguards.iter().find(|one| one.item == item.id)?;
+    status.router.link.wireguard.keys_of(wireguard).map(|keys| keys.public)
 }
 
 fn peer(status: &RouterStatus, item: &Item, property: &str) -> Option<Value> {
@@ -78,7 +77,7 @@ fn show_client(
     for peer in tree.read(&PEERS).filter(|peer| wanted.contains(&peer.id())) {
         let own = tree.read(&WIREGUARD).find(|one| one.name() == peer.text("interface"));
         let Some(own) = own else { continue };
-        let made = r.link.wireguard.made.get(&own.id()).copied();
+        let made = r.link.wireguard.made.get(&own.id()).map(|made| made.secret);
         client(&mut out, &peer, key_of(&own, "private-key").or(made), own.number("listen-port"));
     }
     Ok(Told::started(vec![Record(vec![("config", Value::Text(out))])]))

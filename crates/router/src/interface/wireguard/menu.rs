@@ -1,6 +1,6 @@
 //! The property tables of `/interface wireguard` and its peers, and what they mean.
 
-use super::noise::{Key, public};
+use super::noise::{Key, KeyPair, public};
 use super::{Allowed, Peer, Wireguard};
 use crate::interface::{InterfaceId, Names};
 use base64ct::{Base64, Encoding};
@@ -150,7 +150,7 @@ pub(crate) fn read(tree: &Tree, names: &Names) -> Vec<Wireguard> {
             name: item.name().to_string(),
             enabled: !item.bool("disabled"),
             port: item.number("listen-port") as u16,
-            secret: key_of(&item, "private-key"),
+            keys: key_of(&item, "private-key").map(KeyPair::of),
             peers: Vec::new(),
             allowed: Allowed::default(),
         };

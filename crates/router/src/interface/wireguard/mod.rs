@@ -22,7 +22,7 @@ pub(crate) mod state;
 
 use super::InterfaceId;
 use config::ItemId;
-use noise::{Key, Statics};
+use noise::{Key, KeyPair, Statics};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct Wireguard {
     /// `listen-port`.
     pub(crate) port: u16,
     /// `private-key`; `None` if none was typed.
-    pub(crate) secret: Option<Key>,
+    pub(crate) keys: Option<KeyPair>,
     pub(crate) peers: Vec<Peer>,
     pub(crate) allowed: Allowed,
 }
@@ -70,9 +70,8 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// What both ends know for good.
-    pub(crate) fn statics(&self, secret: &Key) -> Statics {
-        let public = noise::public(secret);
-        Statics { secret: *secret, public, other: self.public, shared: self.shared }
+    pub(crate) fn statics(&self, own: KeyPair) -> Statics {
+        Statics { own, other: self.public, shared: self.shared }
     }
 }
 

@@ -34,12 +34,24 @@ pub(crate) fn public(secret: &Key) -> Key {
     x25519(*secret, X25519_BASEPOINT_BYTES)
 }
 
+/// A secret key with its public one: what is asked for with each message is not reckoned each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyPair {
+    pub(crate) secret: Key,
+    pub(crate) public: Key,
+}
+
+impl KeyPair {
+    pub(crate) fn of(secret: Key) -> KeyPair {
+        KeyPair { secret, public: public(&secret) }
+    }
+}
+
 /// What both ends of a handshake know of themselves and of each other for good.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Statics {
-    /// The router's own secret, and what is public of it.
-    pub(crate) secret: Key,
-    pub(crate) public: Key,
+    /// The router's own.
+    pub(crate) own: KeyPair,
     /// The other end's public key.
     pub(crate) other: Key,
     /// A secret of both; zeros if there is none.
@@ -179,8 +191,8 @@ pub(crate) fn begin(
     chain.mix_key(&own);
     chain.mix_hash(&own);
     let key = chain.mix_key(&agree(&ephemeral, &statics.other)?);
-    let sealed_static = chain.seal(&key, &statics.public);
-    let key = chain.mix_key(&agree(&statics.secret, &statics.other)?);
+    let sealed_static = chain.seal(&key, &statics.own.public);
+    let key = chain.mix_key(&agree(&statics.own.secret, &statics.other)?);
     let sealed_timestamp = chain.seal(&key, &time);
     let message = Initiation {
         sender,
@@ -191,12 +203,12 @@ pub(crate) fn begin(
     Some((message.write(), Begun { chain, ephemeral }))
 }
 
-/// Who has sent an initiation to the owner of `secret`; `None` if it is for nobody here.
-pub(crate) fn asked(secret: &Key, said: &Initiation<'_>) -> Option<Asked> {
-    let mut chain = Chain::new(&public(secret));
+/// Who has sent an initiation to the owner of these keys; `None` if it is for somebody else.
+pub(crate) fn asked(own: &KeyPair, said: &Initiation<'_>) -> Option<Asked> {
+    let mut chain = Chain::new(&own.public);
     chain.mix_key(said.ephemeral);
     chain.mix_hash(said.ephemeral);
-    let key = chain.mix_key(&agree(secret, said.ephemeral)?);
+    let key = chain.mix_key(&agree(&own.secret, said.ephemeral)?);
     let other = chain.open(&key, said.sealed_static)?;
     let (sender, ephemeral) = (said.sender, *said.ephemeral);
     Some(Asked { chain, sender, ephemeral, sealed_timestamp: *said.sealed_timestamp, other })
@@ -205,7 +217,7 @@ pub(crate) fn asked(secret: &Key, said: &Initiation<'_>) -> Option<Asked> {
 impl Asked {
     /// When it was sent: proof that whoever says so knows the secret of his key.
     pub(crate) fn time(&mut self, statics: &Statics) -> Option<Timestamp> {
-        let key = self.chain.mix_key(&agree(&statics.secret, &self.other)?);
+        let key = self.chain.mix_key(&agree(&statics.own.secret, &self.other)?);
         self.chain.open(&key, &self.sealed_timestamp)
     }
 
@@ -242,7 +254,7 @@ impl Begun {
         chain.mix_key(said.ephemeral);
         chain.mix_hash(said.ephemeral);
         chain.mix_key(&agree(&self.ephemeral, said.ephemeral)?);
-        chain.mix_key(&agree(&statics.secret, said.ephemeral)?);
+        chain.mix_key(&agree(&statics.own.secret, said.ephemeral)?);
         let [next, known, key] = derive(&chain.key, &statics.shared);
         chain.key = next;
         chain.mix_hash(&known);

@@ -8,7 +8,7 @@
 //! Pure: `now` comes in, and what is to be done goes out.
 
 use super::Wireguard;
-use super::noise::{Begun, Key, Keys, Timestamp};
+use super::noise::{Begun, Key, KeyPair, Keys, Timestamp};
 use config::ItemId;
 use port::Frame;
 use std::collections::{BTreeMap, HashMap};
@@ -323,9 +323,9 @@ pub(crate) struct State {
     pub(crate) peers: BTreeMap<ItemId, PeerState>,
     pub(crate) numbers: HashMap<u32, ItemId>,
     /// Keys of interfaces for which none was typed, until they are.
-    pub(crate) made: BTreeMap<ItemId, Key>,
+    pub(crate) made: BTreeMap<ItemId, KeyPair>,
     /// What peers were made of: they begin anew with another key.
-    pub(crate) of: BTreeMap<ItemId, (Option<Key>, Key, Key)>,
+    pub(crate) of: BTreeMap<ItemId, (Option<KeyPair>, Key, Key)>,
     /// Where they are in the program: of which interface, and which one there.
     pub(crate) places: BTreeMap<ItemId, (usize, usize)>,
     /// The program that this is of.
@@ -339,6 +339,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The keys of an interface, typed or made.
+    pub(crate) fn keys_of(&self, wireguard: &Wireguard) -> Option<KeyPair> {
+        wireguard.keys.or_else(|| self.made.get(&wireguard.item).copied())
+    }
+
     /// Whether there are more initiations than are answered without a proof of their address; counts one.
     pub(crate) fn is_busy(&mut self, now: Moment) -> bool {
         let (count, since) = &mut self.initiations;

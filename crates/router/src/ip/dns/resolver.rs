@@ -16,13 +16,11 @@ use super::names::{self, List};
 use super::typed::{Record, Typed, server};
 use crate::discard::Discard;
 use crate::firewall::mark::Mark;
-use crate::interface::InterfaceId;
 use crate::ip::address;
-use crate::ip::datagram::{self, End};
+use crate::ip::datagram;
 use crate::ip::family::Block;
 use crate::ip::route::Target;
 use crate::ipv6;
-use crate::packet::Ends;
 use crate::packet::Packet;
 use crate::program::Program;
 use crate::router::Router;
@@ -124,18 +122,8 @@ pub(crate) fn is_asked(r: &Router, p: &Packet) -> bool {
     tuple.protocol == protocol::UDP && (query || awaited(r, p).is_some())
 }
 
-/// Who has sent a packet, and to whom.
-pub(crate) fn ends(p: &Packet) -> (SocketAddr, SocketAddr) {
-    let tuple = &p.layers.tuple;
-    let (src, dst): (IpAddr, IpAddr) = match p.layers.ether_type {
-        ETHERTYPE_IPV6 => (Ipv6Addr::from(p.ends.src).into(), Ipv6Addr::from(p.ends.dst).into()),
-        _ => (Ipv4Addr::from(tuple.src).into(), Ipv4Addr::from(tuple.dst).into()),
-    };
-    ((src, tuple.src_port).into(), (dst, tuple.dst_port).into())
-}
-
 fn awaited(r: &Router, p: &Packet) -> Option<usize> {
-    let (from, to) = ends(p);
+    let (from, to) = datagram::ends(p);
     r.services.resolver.pending.iter().position(|pending| pending.ends == (to, from))
 }
 
@@ -163,7 +151,7 @@ fn query(r: &mut Router, now: Moment, p: &Packet, bytes: &[u8], read: &Message) 
     if read.flags & flag::RESPONSE != 0 {
         return None;
     }
-    let (from, to) = ends(p);
+    let (from, to) = datagram::ends(p);
     let mut waiter = Waiter {
         from,
         to,
@@ -501,18 +489,7 @@ fn fail(r: &mut Router, now: Moment, pending: &Pending) {
 
 fn send(r: &mut Router, now: Moment, ends: (SocketAddr, SocketAddr), payload: &[u8]) {
     r.tell(|| Event::Makes(Made::Dns));
-    let ports = (ends.0.port(), ends.1.port());
-    match (ends.0.ip(), ends.1.ip()) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => {
-            let end = |address: Ipv4Addr, port| End { address: address.into(), port };
-            datagram::send(r, now, (end(src, ports.0), end(dst, ports.1)), payload);
-        }
-        (IpAddr::V6(src), IpAddr::V6(dst)) => {
-            let ends = Ends { src: src.into(), dst: dst.into() };
-            ipv6::datagram::send(r, now, InterfaceId::NONE, ends, ports, payload);
-        }
-        _ => {}
-    }
+    datagram::send_between(r, now, ends, payload);
     r.tell(|| Event::Done);
 }
 
