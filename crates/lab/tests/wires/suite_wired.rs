@@ -481,8 +481,9 @@ fn a_way_that_carries_nothing_is_said() {
     let results = measure(Device::External(Box::new(external(&rig, Modifier::None))), pair);
     let why = results.incomplete_because.unwrap();
     for words in [
-        "the device does not forward from b (t1) to a (t0): a (t0) sent 200 test frames, b (t1) \
-         received 200 of them; b (t1) sent 200 test frames, a (t0) received 0 of them",
+        // On a busy machine frames of the other way may be lost.
+        "the device does not forward from b (t1) to a (t0): a (t0) sent ",
+        " test frames, a (t0) received 0 of them",
         "198.19.1.1 is at 02:00:00:00:00:02 on b (t1)",
         "its route to 198.18.1.2",
     ] {
