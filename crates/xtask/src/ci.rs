@@ -3,12 +3,13 @@
 //! Each step prints a heading, what it runs, and how long it took. The first failure ends the run.
 //!
 //! ```text
-//!  format ─► build ─► test ─────────────────────────────────────────────► bench ─► compare
-//!                 └─► clippy ─► docs ─► fuzz ─► bare ─► swarm (nice 19) ─┘
+//!  format ─► build ─► test ────────────────────────────────────► bare ─► bench ─► compare
+//!                 └─► clippy ─► docs ─► fuzz ─► swarm (nice 19) ─┘
 //! ```
 //!
 //! The tests wait more than they compute: on two cores a third of the time is theirs. So four times as many of a test
-//! program's run at once as usual, and what only computes runs beside them, with what they leave over.
+//! program's run at once as usual, and what only computes runs beside them, with what they leave over. (Not `bare`: its
+//! tests have clocks as well, and with what is left over some were too late.)
 //! All of them use one build, that of `cargo test`: what is measured here is whether it runs, not how
 //! fast, and a release build would be a third of the time. Programs are run as that build made them: `cargo run`
 //! alone would build most crates once more, for what tests depend on gives others' dependencies other features.
@@ -34,14 +35,14 @@ const STEPS: &[Step] = &[
     ("clippy", "all targets, warnings denied", clippy),
     ("docs", "rustdoc, warnings denied", docs),
     ("fuzz", "each fuzz target for a few seconds", fuzz),
-    ("bare", "tests that run programs, where CI's tools are not installed", bare::run),
     ("swarm", "networks drawn from fresh seeds", swarm),
+    ("bare", "tests that run programs, where CI's tools are not installed", bare::run),
     ("bench", "the quick table on one core has every row", bench),
     ("compare", "the kernel and our router by turns, on veths", compare),
 ];
 
 /// The steps that run beside `test` when all are run: they need processors, no time of their own.
-const BESIDE: &[&str] = &["clippy", "docs", "fuzz", "bare", "swarm"];
+const BESIDE: &[&str] = &["clippy", "docs", "fuzz", "swarm"];
 
 /// Fuzz targets, and seconds for each.
 const FUZZ: &[&str] = &[
